@@ -1,0 +1,3 @@
+module example.com/mcp/framing
+
+go 1.25
