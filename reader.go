@@ -2,128 +2,385 @@ package framing
 
 import (
 	"bytes"
-	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"iter"
+	"math"
+
+	"example.com/mcp/framing/internal/jsonscan"
 )
 
-// DefaultMaxLine is the longest line accepted by default, in bytes.
+// DefaultMaxLine is the longest line accepted where MaxLine is 0: 64 MiB. The
+// MCP specification sets no limit; the largest real messages are images and
+// files in base64, a few megabytes long.
 const DefaultMaxLine = 64 << 20
 
-// LineReader cuts a stream into messages.
+const (
+	blockSize = 64 << 10 // of the blocks that short lines land in
+	minRead   = 4 << 10  // Reader begins a new block rather than read into less
+	headSize  = 1024     // how much of an over-long line is kept
+)
+
+// LineReader cuts a stream of bytes into messages. It does no I/O: Feed it
+// what has been read, in order, and Flush it at the end. The zero value is
+// ready to use.
+//
+// However the stream is cut into chunks, the messages are the same. A bad line
+// becomes a Message of Kind Malformed or Invalid in its place and costs nothing
+// else.
+//
+// A LineReader must not be used by several goroutines at the same time. The
+// messages are independent of it and of each other.
 type LineReader struct {
+	// MaxLine is the longest line accepted, in bytes without its terminator.
+	// 0 stands for DefaultMaxLine, a negative number for no limit. Of a longer
+	// line the first 1024 bytes, the id and the method are kept, and the memory
+	// in use stays within MaxLine and a block of 64 KiB.
 	MaxLine int
-	buf     []byte
+
+	// The bytes of the stream land in a block, where messages are slices of it:
+	//
+	//   - buf[:start]             // delivered: belongs to the messages
+	//   - buf[start:searched]     // pending, holds no newline
+	//   - buf[searched:len(buf)]  // pending, not searched yet
+	//   - buf[len(buf):cap(buf)]  // free
+	//
+	// Where a pending line outgrows its block, it goes on in another one, and
+	// parts hold its beginning. Where it outgrows MaxLine, long takes it.
+	buf      []byte
+	start    int
+	searched int
+	parts    [][]byte  // earlier parts of the pending line, no newline in them
+	inParts  int       // bytes in parts
+	long     *longLine // the pending line is too long: nothing of it is in buf[:searched]
+	began    bool      // the first bytes have been checked for a byte order mark
+	methods  names
 }
 
-// Feed returns the messages that chunk completes.
+// Feed returns the messages that chunk completes, in order, or nil. It keeps
+// nothing of chunk, which may be reused at once.
 func (r *LineReader) Feed(chunk []byte) []Message {
 	var ms []Message
-	r.buf = append(r.buf, chunk...)
-	for {
-		i := bytes.IndexByte(r.buf, '\n')
-		if i < 0 {
-			return ms
-		}
-		line := bytes.Clone(bytes.TrimSuffix(r.buf[:i], []byte("\r")))
-		r.buf = append([]byte(nil), r.buf[i+1:]...)
-		if len(bytes.Trim(line, " \t\r")) > 0 {
-			ms = append(ms, parse(line))
-		}
-	}
-}
-
-// Flush ends the stream.
-func (r *LineReader) Flush() (Message, bool) {
-	line := r.buf
-	r.buf = nil
-	if len(bytes.Trim(line, " \t\r")) == 0 {
-		return Message{}, false
-	}
-	return parse(line), true
-}
-
-// Buffered returns the number of bytes held back.
-func (r *LineReader) Buffered() int { return len(r.buf) }
-
-func parse(line []byte) Message {
-	m := Message{Line: line}
-	if !json.Valid(line) {
-		m.Err = &LineError{Reason: "not JSON", Err: ErrSyntax}
-		return m
-	}
-	t := bytes.TrimSpace(line)
-	if t[0] == '[' && len(bytes.TrimSpace(t[1:])) > 1 {
-		m.Kind = Batch
-		return m
-	}
-	var o map[string]json.RawMessage
-	json.Unmarshal(line, &o)
-	m.ID, m.Params, m.Result, m.ErrorObject = o["id"], o["params"], o["result"], o["error"]
-	if string(m.Params) == "null" {
-		m.Params = nil
-	}
-	isMethod := len(o["method"]) > 0 && json.Unmarshal(o["method"], &m.Method) == nil
-	switch {
-	case string(o["jsonrpc"]) != `"2.0"`:
-		m.Kind = Invalid
-	case isMethod && o["id"] != nil:
-		m.Kind = Request
-	case isMethod:
-		m.Kind = Notification
-	case o["method"] == nil && (m.Result == nil) != (m.ErrorObject == nil):
-		m.Kind = Response
-	default:
-		m.Kind = Invalid
-	}
-	if m.Kind == Invalid {
-		m.Err = &LineError{Reason: "not a message", Err: ErrInvalidMessage}
-	}
-	return m
-}
-
-// Reader reads messages from an io.Reader.
-type Reader struct {
-	MaxLine int
-	r       io.Reader
-	lr      LineReader
-	ready   []Message
-	err     error
-}
-
-// NewReader returns a Reader on r.
-func NewReader(r io.Reader) *Reader { return &Reader{r: r} }
-
-// ReadMessage returns the next message.
-func (r *Reader) ReadMessage() (Message, error) {
-	var chunk [64 << 10]byte
-	for len(r.ready) == 0 {
-		if r.err != nil {
-			return Message{}, r.err
-		}
-		n, err := r.r.Read(chunk[:])
-		r.ready = r.lr.Feed(chunk[:n])
-		r.err = err
-		if err == io.EOF {
-			if m, ok := r.lr.Flush(); ok {
-				r.ready = append(r.ready, m)
+	for len(chunk) > 0 {
+		n := copy(r.room(1), chunk)
+		r.advance(n)
+		chunk = chunk[n:]
+		for ok := true; ok; {
+			if len(ms) == cap(ms) {
+				ms = grow(ms, r.buf[r.searched:], chunk)
+			}
+			slot := ms[len(ms) : len(ms)+1]
+			if ok = r.next(&slot[0]); ok {
+				ms = ms[:len(ms)+1]
 			}
 		}
 	}
-	m := r.ready[0]
-	r.ready = r.ready[1:]
+	if len(ms) == 0 {
+		return nil
+	}
+	return ms
+}
+
+// grow makes room in ms for the messages in the bytes to come: for as many as
+// there are newlines, so that one allocation does. A flood of blank lines is
+// not taken at its word: no real message is shorter than 32 bytes.
+func grow(ms []Message, buf, chunk []byte) []Message {
+	lines := bytes.Count(buf, newline) + bytes.Count(chunk, newline)
+	n := len(ms) + 1 + min(lines, len(ms)+(len(buf)+len(chunk))/32)
+	return append(make([]Message, 0, n), ms...)
+}
+
+var newline = []byte{'\n'}
+
+// Flush ends the stream. It returns what was held back for a newline that did
+// not come, if that is more than white space: a message if it is complete, else
+// a Malformed one, with [io.ErrUnexpectedEOF] where it breaks off inside a JSON
+// text. The LineReader is then ready for a new stream.
+func (r *LineReader) Flush() (Message, bool) {
+	var m Message
+	ok := r.take(&m, len(r.buf), true)
+	r.began = false
+	return m, ok
+}
+
+// Buffered returns how many bytes are held back for the next Feed.
+func (r *LineReader) Buffered() int {
+	n := r.inParts + len(r.buf) - r.start
+	if r.long != nil {
+		n += len(r.long.head)
+	}
+	return n
+}
+
+// room returns the free space of the block, at least n bytes of it.
+func (r *LineReader) room(n int) []byte {
+	if cap(r.buf)-len(r.buf) < n {
+		r.newBlock()
+	}
+	return r.buf[len(r.buf):cap(r.buf)]
+}
+
+// advance adds n bytes, which have been written to room, to the pending ones.
+func (r *LineReader) advance(n int) { r.buf = r.buf[:len(r.buf)+n] }
+
+// newBlock leaves the block to its messages. A pending line moves to the new
+// one if it is short, else its parts are joined when it is complete: each of
+// its bytes is copied once at most, and what is allocated in vain stays below
+// an eighth, where doubling would throw away up to three times the line.
+func (r *LineReader) newBlock() {
+	tail := r.buf[r.start:]
+	size := blockSize
+	if len(r.parts) == 0 && len(tail) <= blockSize/2 {
+		r.buf = append(make([]byte, 0, size), tail...)
+		r.searched -= r.start
+	} else {
+		r.parts = append(r.parts, tail)
+		r.inParts += len(tail)
+		r.buf = make([]byte, 0, max(size, r.inParts/8))
+		r.searched = 0
+	}
+	r.start = 0
+}
+
+// next sets m to the next message in the block and reports whether there is
+// one. If not, more bytes are needed.
+func (r *LineReader) next(m *Message) bool {
+	if !r.began && !r.begin() {
+		return false
+	}
+	for {
+		n := bytes.IndexByte(r.buf[r.searched:], '\n')
+		if n < 0 {
+			r.searched = len(r.buf)
+			r.checkLimit()
+			return false
+		}
+		if r.take(m, r.searched+n, false) {
+			return true
+		}
+	}
+}
+
+// begin drops a byte order mark (RFC 8259 section 8.1 lets a parser ignore
+// one) and reports whether enough bytes are there to know.
+func (r *LineReader) begin() bool {
+	const mark = "\uFEFF"
+	head := r.buf[r.start:]
+	if len(head) < len(mark) && string(head) == mark[:len(head)] {
+		return false
+	}
+	if len(head) >= len(mark) && string(head[:len(mark)]) == mark {
+		r.start += len(mark)
+		r.searched = r.start
+	}
+	r.began = true
+	return true
+}
+
+// take ends the pending line at buf[end], sets m to its message and reports
+// whether it is one: a blank line is not. At the end of the stream no newline
+// follows.
+func (r *LineReader) take(m *Message, end int, eof bool) bool {
+	line := r.buf[r.start:end:end]
+	r.start = min(end+1, len(r.buf))
+	r.searched = r.start
+	if len(r.parts) > 0 {
+		line = bytes.Join(append(r.parts, line), nil)
+		r.parts, r.inParts = nil, 0
+	}
+	long := r.long
+	if long != nil {
+		r.long = nil
+		long.write(line)
+		return long.message(m, r.limit(), eof)
+	}
+	if n := len(line); n > 0 && line[n-1] == '\r' && !eof {
+		line = line[: n-1 : n-1]
+	}
+	if len(line) > r.limit() {
+		long = new(longLine)
+		long.write(line)
+		return long.message(m, r.limit(), true)
+	}
+	if isBlank(line) {
+		return false
+	}
+	m.parse(line, &r.methods, eof)
+	return true
+}
+
+// isBlank reports whether there are only spaces, tabs and CRs in line.
+func isBlank(line []byte) bool {
+	for _, c := range line {
+		if c != ' ' && c != '\t' && c != '\r' {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *LineReader) limit() int {
+	switch {
+	case r.MaxLine == 0:
+		return DefaultMaxLine
+	case r.MaxLine < 0:
+		return math.MaxInt
+	}
+	return r.MaxLine
+}
+
+// checkLimit gives the pending line up once it is too long whatever follows:
+// one byte over the limit may still be the CR of its terminator.
+func (r *LineReader) checkLimit() {
+	tail := r.buf[r.start:]
+	if r.long == nil {
+		over := r.inParts + len(tail) - r.limit()
+		if over < 1 || len(tail) == 0 || over == 1 && tail[len(tail)-1] == '\r' {
+			return
+		}
+		r.long = new(longLine)
+		for _, p := range r.parts {
+			r.long.write(p)
+		}
+		r.parts, r.inParts = nil, 0
+	}
+	r.long.write(tail)
+	r.buf = r.buf[:r.start]
+	r.searched = r.start
+}
+
+// A longLine is what is known of a line that is too long to be kept.
+type longLine struct {
+	head    []byte // its first headSize bytes
+	size    int    // bytes so far
+	lastCR  bool   // the last of them is a CR
+	text    bool   // not all of them are white space
+	salvage jsonscan.Salvage
+}
+
+func (l *longLine) write(p []byte) {
+	if len(p) == 0 {
+		return
+	}
+	l.head = append(l.head, p[:min(len(p), headSize-len(l.head))]...)
+	l.size += len(p)
+	l.lastCR = p[len(p)-1] == '\r'
+	l.text = l.text || !isBlank(p)
+	l.salvage.Write(p)
+}
+
+// message sets m to the entry for the line and reports whether there is one:
+// not for a blank line. A CR at the end belongs to the terminator, unless bare.
+func (l *longLine) message(m *Message, limit int, bare bool) bool {
+	if !l.text {
+		return false
+	}
+	size := l.size
+	if l.lastCR && !bare {
+		size--
+	}
+	head := l.head[:min(size, len(l.head))]
+	*m = Message{
+		Kind:   Malformed,
+		Line:   head[:len(head):len(head)],
+		ID:     l.salvage.ID(),
+		Method: l.salvage.Method(),
+		Err: &LineError{
+			Offset: limit,
+			Reason: fmt.Sprintf("the line has %d bytes, the limit is %d", size, limit),
+			Err:    ErrTooLong,
+		},
+	}
+	m.Params = l.seen(jsonscan.Params)
+	m.Result = l.seen(jsonscan.Result)
+	m.ErrorObject = l.seen(jsonscan.Error)
+	return true
+}
+
+// seen returns an empty value for a member that the line has.
+func (l *longLine) seen(member jsonscan.Member) []byte {
+	if l.salvage.Has(member) {
+		return []byte{}
+	}
+	return nil
+}
+
+// Reader reads messages from an [io.Reader]. Make one with [NewReader].
+//
+// It reads ahead, but a message is returned as soon as its newline has been
+// read, without another Read. Reading is the same as in LineReader.
+//
+// A Reader must not be used by several goroutines at the same time. The
+// messages are independent of it and of each other.
+type Reader struct {
+	// MaxLine is the longest line accepted, as in LineReader.
+	MaxLine int
+
+	src   io.Reader
+	lines LineReader
+	err   error // what src returned with the last bytes
+}
+
+// NewReader returns a Reader that reads from r.
+func NewReader(r io.Reader) *Reader { return &Reader{src: r} }
+
+// ReadMessage returns the next message. A bad line is a Message too, never an
+// error.
+//
+// The error is [io.EOF] at the end of the stream, and from then on. Any other
+// error of the underlying reader is returned as it is, once the messages read
+// before it have been; no byte is lost, and the next call reads on, which suits
+// a timeout. A reader that returns nothing 100 times in a row makes
+// [io.ErrNoProgress].
+func (r *Reader) ReadMessage() (Message, error) {
+	var m Message
+	r.lines.MaxLine = r.MaxLine
+	for !r.lines.next(&m) {
+		if r.err == io.EOF {
+			if m, ok := r.lines.Flush(); ok {
+				return m, nil
+			}
+			return Message{}, io.EOF
+		}
+		if err := r.err; err != nil {
+			r.err = nil
+			return Message{}, err
+		}
+		r.fill()
+	}
 	return m, nil
 }
 
-// All returns the messages up to the end of the stream.
+// maxEmptyReads is the number of empty reads after which bufio gives up, too.
+const maxEmptyReads = 100
+
+var errBadCount = errors.New("framing: reader returned an impossible count from Read")
+
+// fill reads once, or more often if nothing comes.
+func (r *Reader) fill() {
+	room := r.lines.room(minRead)
+	for range maxEmptyReads {
+		n, err := r.src.Read(room)
+		if n < 0 || n > len(room) {
+			n, err = 0, errBadCount
+		}
+		r.lines.advance(n)
+		r.err = err
+		if n > 0 || err != nil {
+			return
+		}
+	}
+	r.err = io.ErrNoProgress
+}
+
+// All returns an iterator over the messages up to the end of the stream. If
+// reading fails, it yields the error with a zero Message and ends.
 func (r *Reader) All() iter.Seq2[Message, error] {
 	return func(yield func(Message, error) bool) {
 		for {
 			m, err := r.ReadMessage()
-			if err == io.EOF {
-				return
-			}
-			if !yield(m, err) || err != nil {
+			if err == io.EOF || !yield(m, err) || err != nil {
 				return
 			}
 		}

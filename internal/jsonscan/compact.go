@@ -1,0 +1,78 @@
+package jsonscan
+
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
+// AppendCompact appends the JSON text src to dst as it may stand in a frame:
+// without white space between tokens and cleaned as AppendClean does. If src
+// is not one JSON text, it returns dst as it was and the fault. Broken UTF-8 in
+// strings is no fault.
+func AppendCompact(dst, src []byte) ([]byte, Fault) {
+	var d Doc
+	var s scanner
+	if s.document(src, &d) < 0 {
+		return dst, s.fault
+	}
+	if !s.spaced {
+		return AppendClean(dst, src), Fault{}
+	}
+	for i := 0; i < len(src); {
+		if src[i] == '"' {
+			end := s.str(src, i+1)
+			dst = AppendClean(dst, src[i:end])
+			i = end
+			continue
+		}
+		n := tokenEnd(src[i:])
+		dst = append(dst, src[i:i+n]...)
+		i = s.skipSpace(src, i+n)
+	}
+	return dst, Fault{}
+}
+
+// tokenEnd returns how many bytes of b precede the next string or white space.
+func tokenEnd(b []byte) int {
+	for i, c := range b {
+		if c <= ' ' || c == '"' {
+			return i
+		}
+	}
+	return len(b)
+}
+
+// AppendClean appends the JSON text src to dst with broken UTF-8 replaced by
+// U+FFFD and with the characters escaped at which some peers split lines, as
+// Unicode does: U+2028, U+2029 and U+0085.
+func AppendClean(dst, src []byte) []byte {
+	if IsClean(src) {
+		return append(dst, src...)
+	}
+	for i := 0; i < len(src); {
+		r, n := utf8.DecodeRune(src[i:])
+		switch r {
+		case '\u2028', '\u2029':
+			dst = append(dst, `\u202`...)
+			dst = append(dst, '8'+byte(r-'\u2028'))
+		case '\u0085':
+			dst = append(dst, `\u0085`...)
+		default:
+			dst = utf8.AppendRune(dst, r)
+		}
+		i += n
+	}
+	return dst
+}
+
+// IsClean reports whether AppendClean would append b unchanged.
+func IsClean(b []byte) bool {
+	return isASCII(b) || utf8.Valid(b) && !bytes.Contains(b, lineSep) &&
+		!bytes.Contains(b, paraSep) && !bytes.Contains(b, nextLine)
+}
+
+var (
+	lineSep  = []byte("\u2028")
+	paraSep  = []byte("\u2029")
+	nextLine = []byte("\u0085")
+)

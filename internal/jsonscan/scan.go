@@ -1,0 +1,426 @@
+// Package jsonscan checks one JSON text, byte by byte, and notes where the
+// members of a JSON-RPC 2.0 envelope stand in it. It builds no values, copies
+// nothing and keeps nothing: what it returns are offsets into the caller's
+// bytes. It also compacts raw JSON, watches over-long lines for their id, and
+// puts faults into words.
+package jsonscan
+
+import (
+	"bytes"
+	"encoding/json"
+	"unicode/utf8"
+)
+
+// MaxDepth is the deepest nesting accepted, the same as in encoding/json.
+// RFC 8259 section 9 allows a limit; without one a few megabytes of '[' would
+// exhaust the stack.
+const MaxDepth = 10000
+
+// Code says what kind of fault a text has.
+type Code uint8
+
+const (
+	OK          Code = iota
+	Unexpected       // a byte that cannot stand where it stands
+	Truncated        // the text ends before it is complete
+	Trailing         // more bytes after a complete text
+	BadControl       // a raw byte below 0x20 in a string
+	BadEscape        // a backslash that starts no escape
+	BadNumber        // a number that breaks off or goes on wrongly
+	BadLiteral       // a bare word other than true, false, null
+	TooDeep          // nesting deeper than MaxDepth
+	InvalidUTF8      // bytes that are not UTF-8
+)
+
+// Fault is a Code and the offset of the first byte that is wrong.
+type Fault struct {
+	Code   Code
+	Offset int
+}
+
+// Member names the envelope members.
+type Member int
+
+const (
+	JSONRPC Member = iota
+	ID
+	Method
+	Params
+	Result
+	Error
+	NumMembers
+)
+
+// Span is a range of bytes. The zero Span stands for "absent": no value starts
+// at the first byte of an object.
+type Span struct{ Start, End int }
+
+// Of returns the bytes of s in b, with no capacity behind them, or nil.
+func (s Span) Of(b []byte) []byte {
+	if s.End == 0 {
+		return nil
+	}
+	return b[s.Start:s.End:s.End]
+}
+
+// Doc is what Scan notes of a text.
+type Doc struct {
+	Type     byte             // first byte of the value: one of {["-0123456789tfn
+	Empty    bool             // an array or object without elements
+	Spaced   bool             // there is white space between tokens
+	NonASCII bool             // there are bytes above 0x7F
+	Start    int              // offset of the value's first byte
+	Repeated Span             // name of the first envelope member that comes twice
+	Members  [NumMembers]Span // values of an object's envelope members; of a repeated one the first
+}
+
+// Scan checks that b is exactly one JSON text in valid UTF-8 (RFC 8259), with
+// white space around it allowed, and fills in d, which must be zero. The fault
+// it returns is the first in the text.
+func Scan(b []byte, d *Doc) Fault {
+	s := scanner{}
+	i := s.document(b, d)
+	d.Spaced = s.spaced
+	if i < 0 {
+		return s.firstFault(b)
+	}
+	if !isASCII(b) {
+		d.NonASCII = true
+		if !utf8.Valid(b) {
+			return Fault{InvalidUTF8, InvalidAt(b)}
+		}
+	}
+	return Fault{}
+}
+
+// scanner carries what the recursive functions share. Each of them takes the
+// text and an offset and returns the offset behind what it read, or -1 after
+// it has noted the fault.
+type scanner struct {
+	fault  Fault
+	spaced bool
+}
+
+func (s *scanner) fail(c Code, at int) int {
+	s.fault = Fault{c, at}
+	return -1
+}
+
+// firstFault returns the noted fault, or that of broken UTF-8 before it: the
+// strings are checked for UTF-8 only after the grammar.
+func (s *scanner) firstFault(b []byte) Fault {
+	// A sequence that is cut off by the end of the text is broken off, too.
+	if at := InvalidAt(b); at >= 0 && at <= s.fault.Offset &&
+		!(s.fault.Code == Truncated && isCutRune(b[at:])) {
+		return Fault{InvalidUTF8, at}
+	}
+	return s.fault
+}
+
+func (s *scanner) document(b []byte, d *Doc) int {
+	i := s.space(b, 0)
+	if i >= len(b) {
+		return s.fail(Truncated, i)
+	}
+	d.Start, d.Type = i, b[i]
+	switch b[i] {
+	case '{':
+		i = s.envelope(b, i, d)
+	case '[':
+		j := s.space(b, i+1)
+		d.Empty = j < len(b) && b[j] == ']'
+		i = s.array(b, i, 1)
+	default:
+		i = s.value(b, i, 0)
+	}
+	if i < 0 {
+		return -1
+	}
+	if i = s.space(b, i); i < len(b) {
+		return s.fail(Trailing, i)
+	}
+	return i
+}
+
+// envelope reads the object at b[i] and notes its envelope members.
+func (s *scanner) envelope(b []byte, i int, d *Doc) int {
+	i = s.space(b, i+1)
+	if i < len(b) && b[i] == '}' {
+		d.Empty = true
+		return i + 1
+	}
+	for {
+		nameAt := i
+		if i = s.name(b, i); i < 0 {
+			return -1
+		}
+		m := lookup(b[nameAt:i])
+		if i = s.colon(b, i); i < 0 {
+			return -1
+		}
+		valueAt := i
+		if i = s.value(b, i, 1); i < 0 {
+			return -1
+		}
+		if m >= 0 {
+			d.note(m, Span{valueAt, i}, nameAt)
+		}
+		if i = s.space(b, i); i >= len(b) {
+			return s.fail(Truncated, i)
+		}
+		switch b[i] {
+		case ',':
+			i = s.space(b, i+1)
+		case '}':
+			return i + 1
+		default:
+			return s.fail(Unexpected, i)
+		}
+	}
+}
+
+func (d *Doc) note(m Member, value Span, nameAt int) {
+	switch {
+	case d.Members[m].End == 0:
+		d.Members[m] = value
+	case d.Repeated.End == 0:
+		d.Repeated = Span{nameAt, value.Start}
+	}
+}
+
+// lookup returns the envelope member with the quoted name, or -1. Names
+// compare exactly, after unescaping; no escaped spelling of one is longer than
+// six bytes for each letter.
+func lookup(quoted []byte) Member {
+	m := exact(quoted[1 : len(quoted)-1])
+	if m < 0 && len(quoted) <= maxName && bytes.IndexByte(quoted, '\\') >= 0 {
+		return exact([]byte(Unquote(quoted)))
+	}
+	return m
+}
+
+func exact(name []byte) Member {
+	switch string(name) {
+	case "id":
+		return ID
+	case "method":
+		return Method
+	case "params":
+		return Params
+	case "result":
+		return Result
+	case "error":
+		return Error
+	case "jsonrpc":
+		return JSONRPC
+	}
+	return -1
+}
+
+// maxName is the length of "jsonrpc" with each letter spelled \u006a, quoted.
+const maxName = 6*len("jsonrpc") + 2
+
+// Unquote returns the text of a JSON string that Scan has passed. A lone
+// surrogate escape becomes U+FFFD.
+func Unquote(quoted []byte) string {
+	var s string
+	if json.Unmarshal(quoted, &s) != nil {
+		return ""
+	}
+	return s
+}
+
+func (s *scanner) object(b []byte, i, depth int) int {
+	if depth++; depth > MaxDepth {
+		return s.fail(TooDeep, i)
+	}
+	i = s.space(b, i+1)
+	if i < len(b) && b[i] == '}' {
+		return i + 1
+	}
+	for {
+		if i = s.name(b, i); i < 0 {
+			return -1
+		}
+		if i = s.colon(b, i); i < 0 {
+			return -1
+		}
+		if i = s.value(b, i, depth); i < 0 {
+			return -1
+		}
+		if i = s.space(b, i); i >= len(b) {
+			return s.fail(Truncated, i)
+		}
+		switch b[i] {
+		case ',':
+			i = s.space(b, i+1)
+		case '}':
+			return i + 1
+		default:
+			return s.fail(Unexpected, i)
+		}
+	}
+}
+
+func (s *scanner) array(b []byte, i, depth int) int {
+	if depth++; depth > MaxDepth {
+		return s.fail(TooDeep, i)
+	}
+	i = s.space(b, i+1)
+	if i < len(b) && b[i] == ']' {
+		return i + 1
+	}
+	for {
+		if i = s.value(b, i, depth); i < 0 {
+			return -1
+		}
+		if i = s.space(b, i); i >= len(b) {
+			return s.fail(Truncated, i)
+		}
+		switch b[i] {
+		case ',':
+			i = s.space(b, i+1)
+		case ']':
+			return i + 1
+		default:
+			return s.fail(Unexpected, i)
+		}
+	}
+}
+
+func (s *scanner) name(b []byte, i int) int {
+	if i >= len(b) {
+		return s.fail(Truncated, i)
+	}
+	if b[i] != '"' {
+		return s.fail(Unexpected, i)
+	}
+	return s.str(b, i+1)
+}
+
+// colon returns the offset of the value behind the colon.
+func (s *scanner) colon(b []byte, i int) int {
+	if i = s.space(b, i); i >= len(b) {
+		return s.fail(Truncated, i)
+	}
+	if b[i] != ':' {
+		return s.fail(Unexpected, i)
+	}
+	return s.space(b, i+1)
+}
+
+func (s *scanner) value(b []byte, i, depth int) int {
+	if i >= len(b) {
+		return s.fail(Truncated, i)
+	}
+	switch c := b[i]; {
+	case c == '"':
+		return s.str(b, i+1)
+	case c == '{':
+		return s.object(b, i, depth)
+	case c == '[':
+		return s.array(b, i, depth)
+	case isDigit(c) || c == '-':
+		return s.number(b, i)
+	case c == 't':
+		return s.literal(b, i, "true")
+	case c == 'f':
+		return s.literal(b, i, "false")
+	case c == 'n':
+		return s.literal(b, i, "null")
+	}
+	return s.fail(Unexpected, i)
+}
+
+// space returns the offset of the first byte at or after i that is not white
+// space. LF can only occur in raw JSON that is being written, never in a line.
+func (s *scanner) space(b []byte, i int) int {
+	if i < len(b) && b[i] <= ' ' {
+		return s.skipSpace(b, i)
+	}
+	return i
+}
+
+func (s *scanner) skipSpace(b []byte, i int) int {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\r' || b[i] == '\n') {
+		s.spaced = true
+		i++
+	}
+	return i
+}
+
+func (s *scanner) literal(b []byte, i int, want string) int {
+	if len(b)-i >= len(want) && string(b[i:i+len(want)]) == want {
+		return i + len(want)
+	}
+	for k := 0; k < len(want); k++ {
+		if i+k >= len(b) {
+			return s.fail(Truncated, i+k)
+		}
+		if b[i+k] != want[k] {
+			break
+		}
+	}
+	return s.fail(BadLiteral, i)
+}
+
+// number reads -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?, RFC 8259
+// section 6.
+func (s *scanner) number(b []byte, i int) int {
+	if b[i] == '-' {
+		i++
+	}
+	if i < len(b) && b[i] == '0' {
+		i++
+	} else if i = s.digits(b, i); i < 0 {
+		return -1
+	}
+	if i < len(b) && b[i] == '.' {
+		if i = s.digits(b, i+1); i < 0 {
+			return -1
+		}
+	}
+	if i < len(b) && b[i]|0x20 == 'e' {
+		i++
+		if i < len(b) && (b[i] == '+' || b[i] == '-') {
+			i++
+		}
+		return s.digits(b, i)
+	}
+	return i
+}
+
+// digits reads one digit or more.
+func (s *scanner) digits(b []byte, i int) int {
+	if i >= len(b) {
+		return s.fail(Truncated, i)
+	}
+	if !isDigit(b[i]) {
+		return s.fail(BadNumber, i)
+	}
+	for i < len(b) && isDigit(b[i]) {
+		i++
+	}
+	return i
+}
+
+func isDigit(c byte) bool { return c-'0' <= 9 }
+
+// InvalidAt returns the offset of the first byte of b that is not UTF-8, or -1.
+func InvalidAt(b []byte) int {
+	for i := 0; i < len(b); {
+		if b[i] < utf8.RuneSelf {
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRune(b[i:])
+		if r == utf8.RuneError && n == 1 {
+			return i
+		}
+		i += n
+	}
+	return -1
+}
+
+// isCutRune reports whether b is a proper beginning of a UTF-8 sequence.
+func isCutRune(b []byte) bool { return len(b) < utf8.UTFMax && !utf8.FullRune(b) }

@@ -1,0 +1,102 @@
+package jsonscan
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// str reads the string whose opening quote is at b[i-1].
+func (s *scanner) str(b []byte, i int) int {
+	for {
+		if i = plainEnd(b, i); i >= len(b) {
+			return s.fail(Truncated, i)
+		}
+		switch b[i] {
+		case '"':
+			return i + 1
+		case '\\':
+			if i = s.escape(b, i); i < 0 {
+				return -1
+			}
+		default:
+			return s.fail(BadControl, i)
+		}
+	}
+}
+
+// escape reads the escape at b[i], RFC 8259 section 7.
+func (s *scanner) escape(b []byte, i int) int {
+	if i+1 >= len(b) {
+		return s.fail(Truncated, i+1)
+	}
+	switch b[i+1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return i + 2
+	case 'u':
+		return s.hex(b, i)
+	}
+	return s.fail(BadEscape, i)
+}
+
+func (s *scanner) hex(b []byte, i int) int {
+	for k := i + 2; k < i+6; k++ {
+		if k >= len(b) {
+			return s.fail(Truncated, k)
+		}
+		if c := b[k]; !isDigit(c) && (c|0x20)-'a' > 5 {
+			return s.fail(BadEscape, i)
+		}
+	}
+	return i + 6
+}
+
+const (
+	ones  = 0x0101010101010101 // one in each byte
+	highs = 0x8080808080808080 // the top bit of each byte
+)
+
+// special returns a word whose lowest set top bit marks the first byte of x
+// that is a quote, a backslash or below 0x20.
+//
+// (y - n) &^ y has the top bit of a byte set where the byte is below n and
+// below 0x80. With y = x^0x02 the controls stay below 0x20 and the quote, 0x22,
+// becomes 0x20, so one test for "below 0x21" finds both; 0x20, the space,
+// becomes 0x22. The subtraction borrows from the next byte up, so a byte above
+// a true hit can be marked falsely, never one below it: the lowest mark is
+// exact, and no mark means none.
+func special(x uint64) uint64 {
+	y := x ^ 0x02*ones
+	z := x ^ '\\'*ones
+	return ((y-0x21*ones)&^y | (z-ones)&^z) & highs
+}
+
+// plainEnd returns the offset of the first quote, backslash or byte below 0x20
+// in b[i:], or len(b).
+func plainEnd(b []byte, i int) int {
+	for ; i+8 <= len(b); i += 8 {
+		if m := special(binary.LittleEndian.Uint64(b[i:])); m != 0 {
+			return i + bits.TrailingZeros64(m)/8
+		}
+	}
+	for ; i < len(b); i++ {
+		if c := b[i]; c < 0x20 || c == '"' || c == '\\' {
+			return i
+		}
+	}
+	return i
+}
+
+func isASCII(b []byte) bool {
+	for len(b) >= 8 {
+		if binary.LittleEndian.Uint64(b)&highs != 0 {
+			return false
+		}
+		b = b[8:]
+	}
+	for _, c := range b {
+		if c >= 0x80 {
+			return false
+		}
+	}
+	return true
+}

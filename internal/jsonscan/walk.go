@@ -1,0 +1,51 @@
+package jsonscan
+
+import (
+	"bytes"
+	"iter"
+)
+
+// Elements returns an iterator over the elements of an array that Scan has
+// passed.
+func Elements(array []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		var s scanner
+		i := s.space(array, bytes.IndexByte(array, '[')+1)
+		for i < len(array) && array[i] != ']' {
+			at := i
+			i = s.value(array, i, 0)
+			if !yield(array[at:i:i]) {
+				return
+			}
+			i = s.comma(array, i)
+		}
+	}
+}
+
+// Fields returns an iterator over the names, as they are quoted, and values of
+// an object that Scan has passed.
+func Fields(object []byte) iter.Seq2[[]byte, []byte] {
+	return func(yield func(name, value []byte) bool) {
+		var s scanner
+		i := s.space(object, bytes.IndexByte(object, '{')+1)
+		for i < len(object) && object[i] != '}' {
+			end := s.str(object, i+1)
+			at := s.colon(object, end)
+			name := object[i:end:end]
+			i = s.value(object, at, 0)
+			if !yield(name, object[at:i:i]) {
+				return
+			}
+			i = s.comma(object, i)
+		}
+	}
+}
+
+// comma returns the offset of the value or bracket behind b[i:]'s white space
+// and comma.
+func (s *scanner) comma(b []byte, i int) int {
+	if i = s.space(b, i); i < len(b) && b[i] == ',' {
+		return s.space(b, i+1)
+	}
+	return i
+}
