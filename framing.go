@@ -345,21 +345,13 @@ func isErrorObject(raw []byte) bool {
 	}
 	var code, message []byte
 	for name, value := range jsonscan.Fields(raw) {
-		switch jsonscan.Unquote(name) {
-		case "code":
-			code = first(code, value)
-		case "message":
-			message = first(message, value)
+		if code == nil && jsonscan.NameIs(name, "code") {
+			code = value
+		} else if message == nil && jsonscan.NameIs(name, "message") {
+			message = value
 		}
 	}
 	return isInteger(code) && message != nil && message[0] == '"'
-}
-
-func first(a, b []byte) []byte {
-	if a != nil {
-		return a
-	}
-	return b
 }
 
 // names keeps the texts of the methods seen lately, so that each message does

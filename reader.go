@@ -333,8 +333,7 @@ func NewReader(r io.Reader) *Reader { return &Reader{src: r} }
 // before it have been; no byte is lost, and the next call reads on, which suits
 // a timeout. A reader that returns nothing 100 times in a row makes
 // [io.ErrNoProgress].
-func (r *Reader) ReadMessage() (Message, error) {
-	var m Message
+func (r *Reader) ReadMessage() (m Message, err error) {
 	r.lines.MaxLine = r.MaxLine
 	for !r.lines.next(&m) {
 		if r.err == io.EOF {
@@ -343,7 +342,7 @@ func (r *Reader) ReadMessage() (Message, error) {
 			}
 			return Message{}, io.EOF
 		}
-		if err := r.err; err != nil {
+		if err = r.err; err != nil {
 			r.err = nil
 			return Message{}, err
 		}

@@ -200,7 +200,7 @@ func (s *Salvage) str(p []byte) (n int, done bool) {
 			n++
 			continue
 		}
-		if n += plainEnd(p[n:], 0); n == len(p) {
+		if n += new(scanner).plain(p[n:], 0); n == len(p) {
 			break
 		}
 		s.escape, done = p[n] == '\\', p[n] == '"'

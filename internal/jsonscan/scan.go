@@ -66,9 +66,8 @@ func (s Span) Of(b []byte) []byte {
 // Doc is what Scan notes of a text.
 type Doc struct {
 	Type     byte             // first byte of the value: one of {["-0123456789tfn
-	Empty    bool             // an array or object without elements
+	Empty    bool             // an array without elements
 	Spaced   bool             // there is white space between tokens
-	NonASCII bool             // there are bytes above 0x7F
 	Start    int              // offset of the value's first byte
 	Repeated Span             // name of the first envelope member that comes twice
 	Members  [NumMembers]Span // values of an object's envelope members; of a repeated one the first
@@ -84,11 +83,8 @@ func Scan(b []byte, d *Doc) Fault {
 	if i < 0 {
 		return s.firstFault(b)
 	}
-	if !isASCII(b) {
-		d.NonASCII = true
-		if !utf8.Valid(b) {
-			return Fault{InvalidUTF8, InvalidAt(b)}
-		}
+	if s.seen&highs != 0 && !utf8.Valid(b) {
+		return Fault{InvalidUTF8, InvalidAt(b)}
 	}
 	return Fault{}
 }
@@ -99,6 +95,7 @@ func Scan(b []byte, d *Doc) Fault {
 type scanner struct {
 	fault  Fault
 	spaced bool
+	seen   uint64 // all words of all strings, or'ed: has a top bit set if not all is ASCII
 }
 
 func (s *scanner) fail(c Code, at int) int {
@@ -125,7 +122,7 @@ func (s *scanner) document(b []byte, d *Doc) int {
 	d.Start, d.Type = i, b[i]
 	switch b[i] {
 	case '{':
-		i = s.envelope(b, i, d)
+		i = s.object(b, i, 1, d)
 	case '[':
 		j := s.space(b, i+1)
 		d.Empty = j < len(b) && b[j] == ']'
@@ -142,45 +139,9 @@ func (s *scanner) document(b []byte, d *Doc) int {
 	return i
 }
 
-// envelope reads the object at b[i] and notes its envelope members.
-func (s *scanner) envelope(b []byte, i int, d *Doc) int {
-	i = s.space(b, i+1)
-	if i < len(b) && b[i] == '}' {
-		d.Empty = true
-		return i + 1
-	}
-	for {
-		nameAt := i
-		if i = s.name(b, i); i < 0 {
-			return -1
-		}
-		m := lookup(b[nameAt:i])
-		if i = s.colon(b, i); i < 0 {
-			return -1
-		}
-		valueAt := i
-		if i = s.value(b, i, 1); i < 0 {
-			return -1
-		}
-		if m >= 0 {
-			d.note(m, Span{valueAt, i}, nameAt)
-		}
-		if i = s.space(b, i); i >= len(b) {
-			return s.fail(Truncated, i)
-		}
-		switch b[i] {
-		case ',':
-			i = s.space(b, i+1)
-		case '}':
-			return i + 1
-		default:
-			return s.fail(Unexpected, i)
-		}
-	}
-}
-
 func (d *Doc) note(m Member, value Span, nameAt int) {
 	switch {
+	case m < 0:
 	case d.Members[m].End == 0:
 		d.Members[m] = value
 	case d.Repeated.End == 0:
@@ -230,42 +191,41 @@ func Unquote(quoted []byte) string {
 	return s
 }
 
-func (s *scanner) object(b []byte, i, depth int) int {
-	if depth++; depth > MaxDepth {
-		return s.fail(TooDeep, i)
-	}
+// object reads the object at b[i] and notes its envelope members in d, unless
+// that is nil. The usual case, without white space, is spelled out here.
+func (s *scanner) object(b []byte, i, depth int, d *Doc) int {
 	i = s.space(b, i+1)
 	if i < len(b) && b[i] == '}' {
 		return i + 1
 	}
-	for {
-		if i = s.name(b, i); i < 0 {
+	for i < len(b) && b[i] == '"' {
+		nameAt := i
+		if i = s.str(b, i+1); i < 0 {
 			return -1
 		}
-		if i = s.colon(b, i); i < 0 {
+		nameEnd := i
+		if i+1 < len(b) && b[i] == ':' && b[i+1] > ' ' {
+			i++
+		} else if i = s.colon(b, i); i < 0 {
 			return -1
 		}
+		valueAt := i
 		if i = s.value(b, i, depth); i < 0 {
 			return -1
 		}
-		if i = s.space(b, i); i >= len(b) {
-			return s.fail(Truncated, i)
+		if d != nil {
+			d.note(lookup(b[nameAt:nameEnd]), Span{valueAt, i}, nameAt)
 		}
-		switch b[i] {
-		case ',':
-			i = s.space(b, i+1)
-		case '}':
-			return i + 1
-		default:
-			return s.fail(Unexpected, i)
+		i = s.space(b, i)
+		if i >= len(b) || b[i] != ',' {
+			return s.closing(b, i, '}')
 		}
+		i = s.space(b, i+1)
 	}
+	return s.stray(b, i)
 }
 
 func (s *scanner) array(b []byte, i, depth int) int {
-	if depth++; depth > MaxDepth {
-		return s.fail(TooDeep, i)
-	}
 	i = s.space(b, i+1)
 	if i < len(b) && b[i] == ']' {
 		return i + 1
@@ -274,41 +234,40 @@ func (s *scanner) array(b []byte, i, depth int) int {
 		if i = s.value(b, i, depth); i < 0 {
 			return -1
 		}
-		if i = s.space(b, i); i >= len(b) {
-			return s.fail(Truncated, i)
+		i = s.space(b, i)
+		if i >= len(b) || b[i] != ',' {
+			return s.closing(b, i, ']')
 		}
-		switch b[i] {
-		case ',':
-			i = s.space(b, i+1)
-		case ']':
-			return i + 1
-		default:
-			return s.fail(Unexpected, i)
-		}
+		i = s.space(b, i+1)
 	}
 }
 
-func (s *scanner) name(b []byte, i int) int {
+// closing reads the bracket c.
+func (s *scanner) closing(b []byte, i int, c byte) int {
+	if i < len(b) && b[i] == c {
+		return i + 1
+	}
+	return s.stray(b, i)
+}
+
+// stray notes that b[i] cannot stand there.
+func (s *scanner) stray(b []byte, i int) int {
 	if i >= len(b) {
 		return s.fail(Truncated, i)
 	}
-	if b[i] != '"' {
-		return s.fail(Unexpected, i)
-	}
-	return s.str(b, i+1)
+	return s.fail(Unexpected, i)
 }
 
 // colon returns the offset of the value behind the colon.
 func (s *scanner) colon(b []byte, i int) int {
-	if i = s.space(b, i); i >= len(b) {
-		return s.fail(Truncated, i)
-	}
-	if b[i] != ':' {
-		return s.fail(Unexpected, i)
+	i = s.space(b, i)
+	if i >= len(b) || b[i] != ':' {
+		return s.stray(b, i)
 	}
 	return s.space(b, i+1)
 }
 
+// value reads the value at b[i], which lies in depth arrays and objects.
 func (s *scanner) value(b []byte, i, depth int) int {
 	if i >= len(b) {
 		return s.fail(Truncated, i)
@@ -316,20 +275,18 @@ func (s *scanner) value(b []byte, i, depth int) int {
 	switch c := b[i]; {
 	case c == '"':
 		return s.str(b, i+1)
-	case c == '{':
-		return s.object(b, i, depth)
-	case c == '[':
-		return s.array(b, i, depth)
 	case isDigit(c) || c == '-':
 		return s.number(b, i)
-	case c == 't':
-		return s.literal(b, i, "true")
-	case c == 'f':
-		return s.literal(b, i, "false")
-	case c == 'n':
-		return s.literal(b, i, "null")
+	case c == '{' || c == '[':
+		if depth++; depth > MaxDepth {
+			return s.fail(TooDeep, i)
+		}
+		if c == '{' {
+			return s.object(b, i, depth, nil)
+		}
+		return s.array(b, i, depth)
 	}
-	return s.fail(Unexpected, i)
+	return s.literal(b, i)
 }
 
 // space returns the offset of the first byte at or after i that is not white
@@ -349,17 +306,25 @@ func (s *scanner) skipSpace(b []byte, i int) int {
 	return i
 }
 
-func (s *scanner) literal(b []byte, i int, want string) int {
-	if len(b)-i >= len(want) && string(b[i:i+len(want)]) == want {
-		return i + len(want)
+// literal reads true, false or null.
+func (s *scanner) literal(b []byte, i int) int {
+	var want string
+	switch b[i] {
+	case 't':
+		want = "true"
+	case 'f':
+		want = "false"
+	case 'n':
+		want = "null"
+	default:
+		return s.fail(Unexpected, i)
 	}
-	for k := 0; k < len(want); k++ {
-		if i+k >= len(b) {
-			return s.fail(Truncated, i+k)
-		}
-		if b[i+k] != want[k] {
-			break
-		}
+	have := string(b[i:min(len(b), i+len(want))])
+	switch {
+	case have == want:
+		return i + len(want)
+	case i+len(have) == len(b) && have == want[:len(have)]:
+		return s.fail(Truncated, len(b))
 	}
 	return s.fail(BadLiteral, i)
 }

@@ -5,10 +5,30 @@ import (
 	"math/bits"
 )
 
-// str reads the string whose opening quote is at b[i-1].
+// str reads the string whose opening quote is at b[i-1]. Most names and many
+// values end within two words.
 func (s *scanner) str(b []byte, i int) int {
+	if i+16 <= len(b) {
+		x, y := binary.LittleEndian.Uint64(b[i:]), binary.LittleEndian.Uint64(b[i+8:])
+		s.seen |= x | y
+		m, n := special(x), special(y)
+		if m == 0 {
+			m = n
+			i += 8
+		}
+		if m == 0 {
+			return s.longStr(b, i+8)
+		}
+		if i += bits.TrailingZeros64(m) / 8; b[i] == '"' {
+			return i + 1
+		}
+	}
+	return s.longStr(b, i)
+}
+
+func (s *scanner) longStr(b []byte, i int) int {
 	for {
-		if i = plainEnd(b, i); i >= len(b) {
+		if i = s.plain(b, i); i >= len(b) {
 			return s.fail(Truncated, i)
 		}
 		switch b[i] {
@@ -70,19 +90,26 @@ func special(x uint64) uint64 {
 	return ((y-0x21*ones)&^y | (z-ones)&^z) & highs
 }
 
-// plainEnd returns the offset of the first quote, backslash or byte below 0x20
+// plain returns the offset of the first quote, backslash or byte below 0x20
 // in b[i:], or len(b).
-func plainEnd(b []byte, i int) int {
+func (s *scanner) plain(b []byte, i int) int {
+	var seen uint64
 	for ; i+8 <= len(b); i += 8 {
-		if m := special(binary.LittleEndian.Uint64(b[i:])); m != 0 {
+		x := binary.LittleEndian.Uint64(b[i:])
+		seen |= x
+		if m := special(x); m != 0 {
+			s.seen |= seen
 			return i + bits.TrailingZeros64(m)/8
 		}
 	}
 	for ; i < len(b); i++ {
-		if c := b[i]; c < 0x20 || c == '"' || c == '\\' {
-			return i
+		c := b[i]
+		seen |= uint64(c)
+		if c < 0x20 || c == '"' || c == '\\' {
+			break
 		}
 	}
+	s.seen |= seen
 	return i
 }
 

@@ -49,3 +49,10 @@ func (s *scanner) comma(b []byte, i int) int {
 	}
 	return i
 }
+
+// NameIs reports whether quoted, a JSON string that Scan has passed, is name,
+// which needs no escapes.
+func NameIs(quoted []byte, name string) bool {
+	return string(quoted[1:len(quoted)-1]) == name ||
+		bytes.IndexByte(quoted, '\\') >= 0 && Unquote(quoted) == name
+}
