@@ -64,14 +64,14 @@ func round(c Contender, span time.Duration) (Result, error) {
 	runtime.GC()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	start, runs := time.Now(), 0
-	for time.Since(start) < span {
+	start, runs, took := time.Now(), 0, time.Duration(0)
+	for runs == 0 || took < span {
 		if err := c.Run(); err != nil {
 			return Result{}, err
 		}
 		runs++
+		took = time.Since(start)
 	}
-	took := time.Since(start)
 	runtime.ReadMemStats(&after)
 	n := float64(runs)
 	return Result{
