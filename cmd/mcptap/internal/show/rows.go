@@ -1,0 +1,167 @@
+// Package show prints what package observe saw: for people as aligned rows,
+// a summary and findings, for machines as one JSON object a line.
+//
+// Whatever came off the wire is printed as escaped ASCII: a column is a byte,
+// and nothing that a server writes can steer the terminal.
+package show
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"example.com/mcp/framing/cmd/mcptap/internal/observe"
+)
+
+// A Printer prints a session. JSON printers write one object a line.
+type Printer interface {
+	File(name string)        // what follows is from this file
+	Entry(e *observe.Entry)  // one line
+	Event(ev *observe.Event) // what happened besides lines
+	Summary(s observe.Summary)
+	Flush() error // the first error of writing, if there was one
+}
+
+// New returns a Printer to w: JSON, or rows, coloured if asked for.
+func New(w io.Writer, json, colour bool) Printer {
+	if json {
+		return newJSON(w)
+	}
+	return &text{w: bufio.NewWriter(w), colour: colour}
+}
+
+// text prints for people.
+type text struct {
+	w      *bufio.Writer
+	colour bool
+	start  time.Time // times are shown as seconds since then
+}
+
+// The columns of a row. Ids and methods that are longer are cut.
+const (
+	idWidth     = 12
+	methodWidth = 30
+)
+
+func (t *text) File(name string) { fmt.Fprintf(t.w, "%s:\n", observe.Printable([]byte(name), 200)) }
+
+func (t *text) Flush() error { return t.w.Flush() }
+
+func (t *text) Event(ev *observe.Event) {
+	t.clock(ev.Time)
+	switch {
+	case ev.Name == observe.EventStart:
+		fmt.Fprintf(t.w, "-- started: %s\n", commandLine(ev.Command))
+	case ev.Name == observe.EventGap && ev.Gap != nil:
+		fmt.Fprintf(t.w, "-- %s: %d bytes went by unseen\n", ev.Dir, ev.Gap.Bytes)
+	case ev.Name == observe.EventEnd && ev.End != nil:
+		fmt.Fprintf(t.w, "-- server ended: %s\n", ev.End.Status)
+	}
+}
+
+func (t *text) clock(at time.Time) {
+	if t.start.IsZero() {
+		t.start = at
+	}
+}
+
+func commandLine(command []string) string {
+	return observe.Printable([]byte(strings.Join(command, " ")), 200)
+}
+
+func (t *text) Entry(e *observe.Entry) {
+	t.clock(e.Time)
+	if !e.Time.IsZero() {
+		fmt.Fprintf(t.w, "%9.3f ", e.Time.Sub(t.start).Seconds())
+	}
+	if e.Dir != observe.Unknown {
+		fmt.Fprintf(t.w, "%c ", [...]byte{' ', '>', '<'}[e.Dir])
+	}
+	t.row(e)
+	if e.Fault != nil {
+		t.fault(e)
+	}
+}
+
+func (t *text) row(e *observe.Entry) {
+	note := note(e)
+	if note != "" {
+		note = "  " + note
+	}
+	fmt.Fprintf(t.w, "%6d  %s  %-*s  %-*s %9d B%s\n", e.Line, t.kind(e),
+		idWidth, observe.Printable(e.ID, idWidth-3), methodWidth, method(e), e.Bytes, note)
+}
+
+// method returns the method, or what the response answers.
+func method(e *observe.Entry) string {
+	name := observe.Printable([]byte(e.Method), methodWidth-3)
+	if e.Kind != "response" && e.As != "response" {
+		return name
+	}
+	if e.Method == "" {
+		name = "?"
+	}
+	return "to " + name
+}
+
+func note(e *observe.Entry) string {
+	var notes []string
+	if e.Code != "" {
+		notes = append(notes, "error "+string(e.Code))
+	}
+	if e.Latency != 0 {
+		notes = append(notes, e.Latency.String())
+	}
+	if n := len(e.Items) + e.MoreItems; n > 0 && e.PartOf == 0 {
+		notes = append(notes, fmt.Sprintf("%d inside", n))
+	}
+	if e.Completes {
+		notes = append(notes, fmt.Sprintf("ends a message that began on line %d", e.PartOf))
+	}
+	if e.Unterminated {
+		notes = append(notes, "no newline at the end")
+	}
+	return strings.Join(notes, ", ")
+}
+
+// fault prints the reason, the spot and a caret under it.
+func (t *text) fault(e *observe.Entry) {
+	const margin = "        "
+	fmt.Fprintf(t.w, "%s%s (byte %d)\n", margin, t.paint(red, observe.Printable([]byte(e.Fault.Reason), 300)), e.Fault.Offset)
+	if e.Fault.Excerpt != "" {
+		fmt.Fprintf(t.w, "%s%s\n%s%s%s\n", margin, e.Fault.Excerpt,
+			margin, strings.Repeat(" ", max(0, min(e.Fault.Caret, len(e.Fault.Excerpt)))), t.paint(red, "^"))
+	}
+}
+
+const (
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+	cyan   = "36"
+	bold   = "1"
+)
+
+func (t *text) kind(e *observe.Entry) string {
+	padded := fmt.Sprintf("%-12s", observe.Printable([]byte(e.Kind), 12))
+	switch {
+	case e.Bad():
+		return t.paint(red, padded)
+	case e.Code != "":
+		return t.paint(yellow, padded)
+	case e.Kind == "request":
+		return t.paint(cyan, padded)
+	case e.Kind == "response":
+		return t.paint(green, padded)
+	}
+	return padded
+}
+
+func (t *text) paint(colour, s string) string {
+	if !t.colour {
+		return s
+	}
+	return "\x1b[" + colour + "m" + s + "\x1b[0m"
+}
