@@ -141,7 +141,7 @@ func (m Message) Batch() iter.Seq[Message] {
 		}
 		for element := range jsonscan.Elements(m.Line) {
 			var e Message
-			e.parse(element, nil, false)
+			e.parse(element, len(element), nil, false)
 			if e.Kind == Batch {
 				e.refuse(0, "an array inside a batch") // JSON-RPC 2.0 section 6
 			}
@@ -189,14 +189,15 @@ func (e *LineError) Error() string {
 // Unwrap returns the class.
 func (e *LineError) Unwrap() error { return e.Err }
 
-// parse sets m, which must be zero, to the message on line. Cached method
-// names are taken from known, which may be nil. At the end of the stream a
-// text may be broken off.
-func (m *Message) parse(line []byte, known *names, eof bool) {
+// parse sets m, which must be zero, to the message on the line text[:n], behind
+// which a line end stands or nothing. Method names that are known are taken
+// from there, if that is not nil. At the end of the stream a text may be broken
+// off.
+func (m *Message) parse(text []byte, n int, known *names, eof bool) {
 	var d jsonscan.Doc
-	m.Line = line
-	if fault := jsonscan.Scan(line, &d); fault.Code != jsonscan.OK {
-		m.Err = lineError(line, fault, eof)
+	m.Line = text[:n:n]
+	if fault := jsonscan.Scan(text, n, &d); fault.Code != jsonscan.OK {
+		m.Err = lineError(m.Line, fault, eof)
 		return
 	}
 	switch {

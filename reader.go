@@ -182,32 +182,37 @@ func (r *LineReader) begin() bool {
 // whether it is one: a blank line is not. At the end of the stream no newline
 // follows.
 func (r *LineReader) take(m *Message, end int, eof bool) bool {
-	line := r.buf[r.start:end:end]
+	text, n := r.buf[r.start:], end-r.start
 	r.start = min(end+1, len(r.buf))
 	r.searched = r.start
+	if r.long != nil {
+		return r.takeLong(m, text[:n], eof)
+	}
 	if len(r.parts) > 0 {
-		line = bytes.Join(append(r.parts, line), nil)
+		text = bytes.Join(append(r.parts, text[:n]), nil)
 		r.parts, r.inParts = nil, 0
+		n = len(text)
 	}
-	long := r.long
-	if long != nil {
-		r.long = nil
-		long.write(line)
-		return long.message(m, r.limit(), eof)
+	if n > 0 && text[n-1] == '\r' && !eof {
+		n--
 	}
-	if n := len(line); n > 0 && line[n-1] == '\r' && !eof {
-		line = line[: n-1 : n-1]
+	if n > r.limit() {
+		r.long = new(longLine)
+		return r.takeLong(m, text[:n], true)
 	}
-	if len(line) > r.limit() {
-		long = new(longLine)
-		long.write(line)
-		return long.message(m, r.limit(), true)
-	}
-	if isBlank(line) {
+	if isBlank(text[:n]) {
 		return false
 	}
-	m.parse(line, &r.methods, eof)
+	m.parse(text, n, &r.methods, eof)
 	return true
+}
+
+// takeLong ends a line that is too long with its last bytes.
+func (r *LineReader) takeLong(m *Message, rest []byte, bare bool) bool {
+	long := r.long
+	r.long = nil
+	long.write(rest)
+	return long.message(m, r.limit(), bare)
 }
 
 // isBlank reports whether there are only spaces, tabs and CRs in line.

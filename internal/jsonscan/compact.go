@@ -10,9 +10,8 @@ import (
 // is not one JSON text, it returns dst as it was and the fault. Broken UTF-8 in
 // strings is no fault.
 func AppendCompact(dst, src []byte) ([]byte, Fault) {
-	var d Doc
-	var s scanner
-	if s.document(src, &d) < 0 {
+	s := scanner{end: len(src), raw: true}
+	if s.document(src, new(Doc)) < 0 {
 		return dst, s.fault
 	}
 	if !s.spaced {

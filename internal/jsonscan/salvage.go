@@ -56,7 +56,7 @@ func (s *Salvage) Method() string {
 // Has reports whether the outermost object has m.
 func (s *Salvage) Has(m Member) bool { return s.values[m] != nil }
 
-func isJSON(b []byte) bool { return Scan(b, new(Doc)).Code == OK }
+func isJSON(b []byte) bool { return Scan(b, len(b), new(Doc)).Code == OK }
 
 func (s *Salvage) begin(p []byte) int {
 	switch p[0] {

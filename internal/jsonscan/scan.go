@@ -7,6 +7,7 @@ package jsonscan
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"unicode/utf8"
 )
@@ -67,51 +68,56 @@ func (s Span) Of(b []byte) []byte {
 type Doc struct {
 	Type     byte             // first byte of the value: one of {["-0123456789tfn
 	Empty    bool             // an array without elements
-	Spaced   bool             // there is white space between tokens
 	Start    int              // offset of the value's first byte
 	Repeated Span             // name of the first envelope member that comes twice
 	Members  [NumMembers]Span // values of an object's envelope members; of a repeated one the first
 }
 
-// Scan checks that b is exactly one JSON text in valid UTF-8 (RFC 8259), with
-// white space around it allowed, and fills in d, which must be zero. The fault
-// it returns is the first in the text.
-func Scan(b []byte, d *Doc) Fault {
-	s := scanner{}
-	i := s.document(b, d)
-	d.Spaced = s.spaced
-	if i < 0 {
-		return s.firstFault(b)
+// Scan checks that b[:n] is exactly one JSON text in valid UTF-8 (RFC 8259),
+// with white space around it allowed, and fills in d, which must be zero. The
+// fault it returns is the first in the text.
+//
+// What follows in b must begin with a line end, or be nothing. It lets the
+// scanner read whole words without a care for the end of a short line: no
+// line goes on behind a LF.
+func Scan(b []byte, n int, d *Doc) Fault {
+	s := scanner{end: n}
+	if s.document(b, d) < 0 {
+		return exactFault(b[:n:n])
 	}
-	if s.seen&highs != 0 && !utf8.Valid(b) {
-		return Fault{InvalidUTF8, InvalidAt(b)}
+	if s.seen&highs != 0 && !utf8.Valid(b[:n]) {
+		return Fault{InvalidUTF8, InvalidAt(b[:n])}
 	}
 	return Fault{}
 }
 
-// scanner carries what the recursive functions share. Each of them takes the
-// text and an offset and returns the offset behind what it read, or -1 after
-// it has noted the fault.
-type scanner struct {
-	fault  Fault
-	spaced bool
-	seen   uint64 // all words of all strings, or'ed: has a top bit set if not all is ASCII
-}
-
-func (s *scanner) fail(c Code, at int) int {
-	s.fault = Fault{c, at}
-	return -1
-}
-
-// firstFault returns the noted fault, or that of broken UTF-8 before it: the
-// strings are checked for UTF-8 only after the grammar.
-func (s *scanner) firstFault(b []byte) Fault {
+// exactFault returns the fault of a text that has one. It is found by reading
+// the text again, with nothing behind it.
+func exactFault(b []byte) Fault {
+	s := scanner{end: len(b)}
+	s.document(b, new(Doc))
 	// A sequence that is cut off by the end of the text is broken off, too.
 	if at := InvalidAt(b); at >= 0 && at <= s.fault.Offset &&
 		!(s.fault.Code == Truncated && isCutRune(b[at:])) {
 		return Fault{InvalidUTF8, at}
 	}
 	return s.fault
+}
+
+// scanner carries what the recursive functions share. Each of them takes the
+// text and an offset and returns the offset behind what it read, or -1 after
+// it has noted the fault.
+type scanner struct {
+	end    int  // where the text ends
+	raw    bool // LF is white space: the text is no line
+	spaced bool // there is white space between tokens
+	fault  Fault
+	seen   uint64 // all words of all strings, or'ed: has a top bit set if not all is ASCII
+}
+
+func (s *scanner) fail(c Code, at int) int {
+	s.fault = Fault{c, at}
+	return -1
 }
 
 func (s *scanner) document(b []byte, d *Doc) int {
@@ -133,7 +139,7 @@ func (s *scanner) document(b []byte, d *Doc) int {
 	if i < 0 {
 		return -1
 	}
-	if i = s.space(b, i); i < len(b) {
+	if i = s.space(b, i); i < s.end {
 		return s.fail(Trailing, i)
 	}
 	return i
@@ -141,12 +147,44 @@ func (s *scanner) document(b []byte, d *Doc) int {
 
 func (d *Doc) note(m Member, value Span, nameAt int) {
 	switch {
-	case m < 0:
 	case d.Members[m].End == 0:
 		d.Members[m] = value
 	case d.Repeated.End == 0:
 		d.Repeated = Span{nameAt, value.Start}
 	}
+}
+
+// The usual spellings of the envelope's names, as words.
+const (
+	wordJSONRPC = 'j'<<8 | 's'<<16 | 'o'<<24 | 'n'<<32 | 'r'<<40 | 'p'<<48 | 'c'<<56 | '"'
+	wordMethod  = 'm'<<8 | 'e'<<16 | 't'<<24 | 'h'<<32 | 'o'<<40 | 'd'<<48 | '"'<<56 | '"'
+	wordParams  = 'p'<<8 | 'a'<<16 | 'r'<<24 | 'a'<<32 | 'm'<<40 | 's'<<48 | '"'<<56 | '"'
+	wordResult  = 'r'<<8 | 'e'<<16 | 's'<<24 | 'u'<<32 | 'l'<<40 | 't'<<48 | '"'<<56 | '"'
+	wordID      = 'i'<<8 | 'd'<<16 | '"'<<24 | '"'
+)
+
+// member reads the name at b[i] and returns the envelope member that it is, or
+// -1. Comparing words first saves a third of the time of a small message.
+func (s *scanner) member(b []byte, i int) (Member, int) {
+	if i+8 < len(b) {
+		switch x := binary.LittleEndian.Uint64(b[i:]); {
+		case x&0xFFFFFFFF == wordID:
+			return ID, i + 4
+		case x == wordMethod:
+			return Method, i + 8
+		case x == wordParams:
+			return Params, i + 8
+		case x == wordResult:
+			return Result, i + 8
+		case x == wordJSONRPC && b[i+8] == '"':
+			return JSONRPC, i + 9
+		}
+	}
+	at := i
+	if i = s.str(b, i+1); i < 0 {
+		return -1, -1
+	}
+	return lookup(b[at:i]), i
 }
 
 // lookup returns the envelope member with the quoted name, or -1. Names
@@ -199,11 +237,15 @@ func (s *scanner) object(b []byte, i, depth int, d *Doc) int {
 		return i + 1
 	}
 	for i < len(b) && b[i] == '"' {
-		nameAt := i
-		if i = s.str(b, i+1); i < 0 {
+		nameAt, m := i, Member(-1)
+		if d != nil {
+			m, i = s.member(b, i)
+		} else {
+			i = s.str(b, i+1)
+		}
+		if i < 0 {
 			return -1
 		}
-		nameEnd := i
 		if i+1 < len(b) && b[i] == ':' && b[i+1] > ' ' {
 			i++
 		} else if i = s.colon(b, i); i < 0 {
@@ -213,8 +255,8 @@ func (s *scanner) object(b []byte, i, depth int, d *Doc) int {
 		if i = s.value(b, i, depth); i < 0 {
 			return -1
 		}
-		if d != nil {
-			d.note(lookup(b[nameAt:nameEnd]), Span{valueAt, i}, nameAt)
+		if m >= 0 {
+			d.note(m, Span{valueAt, i}, nameAt)
 		}
 		i = s.space(b, i)
 		if i >= len(b) || b[i] != ',' {
@@ -290,7 +332,7 @@ func (s *scanner) value(b []byte, i, depth int) int {
 }
 
 // space returns the offset of the first byte at or after i that is not white
-// space. LF can only occur in raw JSON that is being written, never in a line.
+// space.
 func (s *scanner) space(b []byte, i int) int {
 	if i < len(b) && b[i] <= ' ' {
 		return s.skipSpace(b, i)
@@ -299,7 +341,7 @@ func (s *scanner) space(b []byte, i int) int {
 }
 
 func (s *scanner) skipSpace(b []byte, i int) int {
-	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\r' || b[i] == '\n') {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\r' || b[i] == '\n' && s.raw) {
 		s.spaced = true
 		i++
 	}
