@@ -2,6 +2,7 @@ package contend
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
@@ -48,6 +49,37 @@ func TestReadersRefuse(t *testing.T) {
 					t.Errorf("%s takes %q: %v, %v", r.Name, line, ms, err)
 				}
 			}
+		}
+	}
+}
+
+func TestWritersAgree(t *testing.T) {
+	for _, j := range Jobs() {
+		for _, w := range Writers {
+			t.Run(j.Name+"/"+w.Name, func(t *testing.T) {
+				if err := CheckWriter(w, &j); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
+// TestWritersRefuse sees that raw parts are checked and compacted by all who
+// are timed with them.
+func TestWritersRefuse(t *testing.T) {
+	for _, raw := range []string{`{"a":}`, `{"a":1}{}`, `{"a":nul}`, "{\"a\":\"\x01\"}", `{"a":"\x"}`} {
+		j := composed("bad", framing.Message{Result: []byte(raw)})
+		for _, w := range Writers {
+			if err := w.New(io.Discard)(&j); err == nil {
+				t.Errorf("%s takes raw %q", w.Name, raw)
+			}
+		}
+	}
+	j := composed("white space", framing.Message{Result: []byte("{ \"a\" :\t[ 1, 2 ] }\r")})
+	for _, w := range Writers {
+		if err := CheckWriter(w, &j); err != nil {
+			t.Error(err)
 		}
 	}
 }

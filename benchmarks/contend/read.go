@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"io"
 
-	"github.com/bytedance/sonic"
 	gojson "github.com/goccy/go-json"
 
 	"example.com/mcp/framing"
@@ -18,8 +17,6 @@ var Readers = []Reader{
 	{"bufio.Scanner + json.Unmarshal", Standard, readScanner},
 	{"framing.LineReader", Ours, feedFraming},
 	{"bufio.Reader + json.Unmarshal", Standard, readBufio},
-	{"sonic", Library, readLibrary(sonicStrict.Unmarshal)},
-	{"sonic, NoCopyRawMessage", Library, readLibrary(sonicNoCopy())},
 	{"goccy/go-json", Library, readLibrary(gojson.Unmarshal)},
 }
 
@@ -80,36 +77,6 @@ func readBufio(r io.Reader, each func(*framing.Message)) error {
 		if err != nil {
 			return ignoreEOF(err)
 		}
-	}
-}
-
-// sonicStrict refuses what is not JSON: values skipped into a raw message are
-// validated, control characters in strings refused. CopyString because the
-// line's buffer is used again.
-var sonicStrict = sonic.Config{CopyString: true, ValidateString: true, CaseSensitive: true}.Froze()
-
-// sonicRefer refers to the line instead, of which it gets a copy to keep.
-var sonicRefer = sonic.Config{ValidateString: true, CaseSensitive: true}.Froze()
-
-// sonicEnvelope is envelope with raw values that refer to the line, the fastest
-// that sonic offers.
-type sonicEnvelope struct {
-	JSONRPC string                 `json:"jsonrpc"`
-	ID      sonic.NoCopyRawMessage `json:"id"`
-	Method  string                 `json:"method"`
-	Params  sonic.NoCopyRawMessage `json:"params"`
-	Result  sonic.NoCopyRawMessage `json:"result"`
-	Error   sonic.NoCopyRawMessage `json:"error"`
-}
-
-func sonicNoCopy() func([]byte, any) error {
-	var s sonicEnvelope
-	return func(line []byte, to any) error {
-		s = sonicEnvelope{}
-		err := sonicRefer.UnmarshalFromString(string(line), &s)
-		*to.(*envelope) = envelope{s.JSONRPC, json.RawMessage(s.ID), s.Method,
-			json.RawMessage(s.Params), json.RawMessage(s.Result), json.RawMessage(s.Error)}
-		return err
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 )
 
 // Class names a kind of traffic. The sizes are those of one line.
@@ -43,12 +44,33 @@ func Generate(c Class, o Order, atLeast int) []byte {
 	return g.out.Bytes()
 }
 
-// Line returns one line of about size bytes without its newline: a result with
-// a single long text of printable ASCII and a line break every 80 bytes.
+// Line returns one line of exactly size bytes, at least 128, without its
+// newline: a result with a single long text of ASCII words, a line break every
+// 80 bytes.
 func Line(o Order, size int) []byte {
+	empty := len(line(o, 0))
+	return line(o, size-empty)
+}
+
+func line(o Order, text int) []byte {
 	g := &generator{rnd: rand.New(rand.NewPCG(3, 2026)), order: o}
-	g.result(func() { g.textContent(func() { g.filler(size - 90) }) })
+	g.result(func() { g.textContent(func() { g.filler(text) }) })
 	return bytes.TrimSuffix(g.out.Bytes(), []byte("\n"))
+}
+
+// Content says what the text of a Result is.
+type Content func(g *generator, size int)
+
+var (
+	Code  Content = (*generator).code  // an escape every 15 bytes
+	Prose Content = (*generator).prose // an escape every 80 bytes, some non-ASCII
+)
+
+// Result returns the raw result of a tool call, compact, of about size bytes.
+func Result(c Content, size int) []byte {
+	g := &generator{rnd: rand.New(rand.NewPCG(4, 2026))}
+	g.textContent(func() { c(g, max(size-40, 0)) })
+	return g.out.Bytes()
 }
 
 // generator writes messages to out.
@@ -297,12 +319,14 @@ func (g *generator) prose(size int) {
 	}
 }
 
-// filler writes about size bytes of ASCII words in lines of 80 bytes.
+// filler writes exactly size bytes of ASCII words in lines of 80 bytes.
 func (g *generator) filler(size int) {
-	for end := g.out.Len() + size; g.out.Len() < end; {
+	end := g.out.Len() + size
+	for end-g.out.Len() > 100 {
 		g.fill(g.out.Len() + 72)
 		g.out.WriteString(`\n`)
 	}
+	g.out.WriteString(strings.Repeat("x", end-g.out.Len()))
 }
 
 // code writes about size bytes of program text as it stands in a JSON string:

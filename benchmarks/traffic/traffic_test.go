@@ -62,10 +62,23 @@ func TestGenerateEscapeDensity(t *testing.T) {
 }
 
 func TestLine(t *testing.T) {
-	for _, size := range []int{1 << 10, 1 << 20, 1<<20 + 1} {
-		line := Line(IDLast, size)
-		if !json.Valid(line) || len(line) < size-100 || len(line) > size+100 {
-			t.Errorf("Line(%d) has %d bytes, JSON %t", size, len(line), json.Valid(line))
+	for _, o := range []Order{IDFirst, IDLast} {
+		for _, size := range []int{128, 1 << 10, 1<<20 - 1, 1 << 20, 1<<20 + 1} {
+			line := Line(o, size)
+			if !json.Valid(line) || len(line) != size {
+				t.Errorf("Line(%s, %d) has %d bytes, JSON %t", o, size, len(line), json.Valid(line))
+			}
+		}
+	}
+}
+
+func TestResult(t *testing.T) {
+	for name, c := range map[string]Content{"code": Code, "prose": Prose} {
+		for _, size := range []int{100, 4 << 10, 256 << 10} {
+			raw := Result(c, size)
+			if !json.Valid(raw) || len(raw) < size-20 || len(raw) > size+120 {
+				t.Errorf("Result(%s, %d) has %d bytes, JSON %t: %.300s", name, size, len(raw), json.Valid(raw), raw)
+			}
 		}
 	}
 }

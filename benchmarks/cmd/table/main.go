@@ -1,6 +1,6 @@
 // Table measures and prints the tables of the README in Markdown.
 //
-//	table [flags] [read]
+//	table [flags] [read] [write] [lines] [memory] [pipe]
 //
 // Without a name it prints every table.
 package main
@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/mcp/framing/benchmarks/child"
 	"example.com/mcp/framing/benchmarks/measure"
 )
 
@@ -37,9 +38,14 @@ var tables = []struct {
 	print func(*config) error
 }{
 	{"read", readTable},
+	{"write", writeTable},
+	{"lines", linesTable},
+	{"memory", memoryTable},
+	{"pipe", pipeTable},
 }
 
 func main() {
+	child.Main()
 	c := flags()
 	header()
 	for _, t := range tables {

@@ -116,7 +116,7 @@ func printRead(s source, readers []contend.Reader, results []measure.Result) {
 	for i, r := range results {
 		ns := float64(r.Time.Nanoseconds())
 		fmt.Printf("| %s%s | %.0f | %.0f | %+.0f %% | %.2f | %.2f |\n", readers[i].Name, floorMark(readers[i]), size/ns*1e3, ns/lines,
-			100*(float64(r.Median)/float64(r.Time)-1), r.Allocs/lines, r.Bytes/size)
+			spread(r), r.Allocs/lines, r.Bytes/size)
 	}
 }
 
