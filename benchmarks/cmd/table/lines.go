@@ -1,8 +1,7 @@
 package main
 
 import (
-	"bufio"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -23,10 +22,20 @@ const (
 // it is cut.
 func linesTable(c *config) error {
 	fmt.Println("\n### Long lines: nanoseconds a byte")
-	fmt.Println("\n| line | framing, 64 KB reads | 4 KB reads | 16-byte feeds | bufio.Reader + json.Unmarshal, 4 KB reads | bufio.Scanner + json.Unmarshal, 4 KB reads |")
-	fmt.Println("|---|---:|---:|---:|---:|---:|")
+	fmt.Print("\n| line |")
+	for _, r := range contend.LongLines {
+		fmt.Printf(" %s |", r.Name)
+	}
+	fmt.Println("\n|---|---:|---:|---:|---:|---:|")
 	for _, size := range []int{64 * kb, mb, 16 * mb, 64 * mb} {
-		results, err := measure.Compare(longLine(size), measure.Options{Rounds: c.Rounds, Span: time.Millisecond})
+		line := append(traffic.Line(traffic.IDLast, size), '\n')
+		var cs []measure.Contender
+		for _, r := range contend.LongLines {
+			if size <= mb || !r.Quadratic {
+				cs = append(cs, measure.Contender{Name: r.Name, Run: func() error { return r.Read(line) }})
+			}
+		}
+		results, err := measure.Compare(cs, measure.Options{Rounds: c.Rounds, Span: time.Millisecond})
 		if err != nil {
 			return err
 		}
@@ -43,59 +52,6 @@ func linesTable(c *config) error {
 	return nil
 }
 
-func longLine(size int) []measure.Contender {
-	line := append(traffic.Line(traffic.IDLast, size), '\n')
-	cs := []measure.Contender{
-		{Name: "64 KB", Run: func() error { return one(framing.NewReader(contend.Chunks(line, 64*kb))) }},
-		{Name: "4 KB", Run: func() error { return one(framing.NewReader(contend.Chunks(line, 4*kb))) }},
-		{Name: "16 B", Run: func() error { return feed(line, 16) }},
-		{Name: "bufio.Reader", Run: func() error { return readBytes(contend.Chunks(line, 4*kb)) }},
-	}
-	if size <= mb {
-		cs = append(cs, measure.Contender{Name: "bufio.Scanner", Run: func() error { return scan(contend.Chunks(line, 4*kb)) }})
-	}
-	return cs
-}
-
-func one(r *framing.Reader) error {
-	m, err := r.ReadMessage()
-	if err == nil && m.Kind != framing.Response {
-		return m.Err
-	}
-	return err
-}
-
-func feed(line []byte, size int) error {
-	var r framing.LineReader
-	got := 0
-	for len(line) > 0 {
-		n := min(size, len(line))
-		got += len(r.Feed(line[:n]))
-		line = line[n:]
-	}
-	if got != 1 {
-		return fmt.Errorf("%d messages, want 1", got)
-	}
-	return nil
-}
-
-func readBytes(r io.Reader) error {
-	line, err := bufio.NewReader(r).ReadBytes('\n')
-	if err != nil {
-		return err
-	}
-	var v struct{ Result json.RawMessage }
-	return json.Unmarshal(line, &v)
-}
-
-func scan(r io.Reader) error {
-	s := bufio.NewScanner(r)
-	s.Buffer(nil, framing.DefaultMaxLine)
-	s.Scan()
-	var v struct{ Result json.RawMessage }
-	return json.Unmarshal(s.Bytes(), &v)
-}
-
 // memoryTable prints what a line costs in memory: allocated on the way, held
 // while the message is, and held by a reader that waits for the next line.
 func memoryTable(*config) error {
@@ -105,12 +61,9 @@ func memoryTable(*config) error {
 	for _, size := range []int{100 * kb, mb, mb + 1, 2*mb - 1, 64 * mb} {
 		line := append(traffic.Line(traffic.IDLast, size), '\n')
 		allocated, held, left, err := memory(line)
-		if err != nil {
-			return err
-		}
-		fed := allocatedBy(func() { err = feed(line, 16) })
-		scanned := allocatedBy(func() { err = scan(contend.Chunks(line, 64*kb)) })
-		if err != nil {
+		fed, errFed := allocatedBy(func() error { return contend.Feed(line, 16) })
+		scanned, errScan := allocatedBy(func() error { return contend.Scan(contend.Chunks(line, 64*kb)) })
+		if err := errors.Join(err, errFed, errScan); err != nil {
 			return err
 		}
 		per := func(n int64) float64 { return float64(n) / float64(size) }
@@ -142,10 +95,10 @@ type neverEnds struct{}
 
 func (neverEnds) Read([]byte) (int, error) { return 0, nil }
 
-func allocatedBy(f func()) int64 {
+func allocatedBy(f func() error) (int64, error) {
 	before := heap()
-	f()
-	return int64(heap().TotalAlloc - before.TotalAlloc)
+	err := f()
+	return int64(heap().TotalAlloc - before.TotalAlloc), err
 }
 
 // heap returns the statistics after two collections: the first leaves what

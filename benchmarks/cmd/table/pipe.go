@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -19,7 +18,10 @@ func pipeTable(c *config) error {
 	counts := map[string]int{}
 	for _, r := range append(slices.Clone(contend.Readers), contend.Floors...) {
 		if c.wants(r.Name) {
-			cs = append(cs, measure.Contender{Name: r.Name, Run: func() (err error) { counts[r.Name], err = drain(r, messages); return err }})
+			cs = append(cs, measure.Contender{Name: r.Name, Run: func() (err error) {
+				counts[r.Name], err = child.Drain(r, messages, func(m *framing.Message) { sink = m.Kind })
+				return err
+			}})
 		}
 	}
 	results, err := measure.Compare(cs, measure.Options{Rounds: min(c.Rounds, 3), Span: time.Nanosecond})
@@ -33,26 +35,4 @@ func pipeTable(c *config) error {
 		fmt.Printf("| %s | %.2f | %.0f | %.2f |\n", r.Name, r.Time.Seconds(), n/r.Time.Seconds(), r.Allocs/n)
 	}
 	return nil
-}
-
-// drain reads at least n messages of a child and returns how many there were.
-func drain(r contend.Reader, n int) (count int, err error) {
-	cmd := child.Command(context.Background(), "write", fmt.Sprint(n))
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return 0, err
-	}
-	if err := cmd.Start(); err != nil {
-		return 0, err
-	}
-	if err := r.Read(out, func(m *framing.Message) { count++; sink = m.Kind }); err != nil {
-		return 0, err
-	}
-	if count < n {
-		err = fmt.Errorf("%d messages, want %d", count, n)
-	}
-	if e := cmd.Wait(); e != nil {
-		err = e
-	}
-	return count, err
 }

@@ -1,0 +1,100 @@
+package benchmarks
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"testing"
+
+	"example.com/mcp/framing"
+	"example.com/mcp/framing/benchmarks/child"
+	"example.com/mcp/framing/benchmarks/contend"
+	"example.com/mcp/framing/benchmarks/traffic"
+)
+
+func TestMain(m *testing.M) {
+	child.Main()
+	os.Exit(m.Run())
+}
+
+// sink keeps the compiler from leaving the work out.
+var sink framing.Kind
+
+// BenchmarkRead reads 1 MB or more of each class, in reads of 64 KB.
+func BenchmarkRead(b *testing.B) {
+	for _, c := range traffic.Classes {
+		for _, o := range []traffic.Order{traffic.IDFirst, traffic.IDLast} {
+			data := traffic.Generate(c, o, 1<<20)
+			for _, r := range append(contend.Readers[:len(contend.Readers):len(contend.Readers)], contend.Floors...) {
+				b.Run(fmt.Sprintf("%s/%s/%s", c, o, r.Name), func(b *testing.B) { benchmarkRead(b, r, data) })
+			}
+		}
+	}
+}
+
+func benchmarkRead(b *testing.B, r contend.Reader, data []byte) {
+	b.SetBytes(int64(len(data)))
+	b.ReportAllocs()
+	messages := 0
+	for b.Loop() {
+		err := r.Read(contend.Chunks(data, contend.ReadSize), func(m *framing.Message) {
+			sink = m.Kind
+			messages++
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(messages), "ns/message")
+}
+
+// BenchmarkWrite writes one message to an io.Writer that costs nothing.
+func BenchmarkWrite(b *testing.B) {
+	for _, j := range contend.Jobs() {
+		for _, w := range contend.Writers {
+			b.Run(j.Name+"/"+w.Name, func(b *testing.B) {
+				write := w.New(io.Discard)
+				b.ReportAllocs()
+				for b.Loop() {
+					if err := write(&j); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkLongLine reads one line of 1 MB and, where that ends, of 64 MB.
+func BenchmarkLongLine(b *testing.B) {
+	for _, size := range []int{1 << 20, 64 << 20} {
+		line := append(traffic.Line(traffic.IDLast, size), '\n')
+		for _, r := range contend.LongLines {
+			if r.Quadratic && size > 1<<20 {
+				continue
+			}
+			b.Run(fmt.Sprintf("%dMB/%s", size>>20, r.Name), func(b *testing.B) {
+				b.SetBytes(int64(len(line)))
+				b.ReportAllocs()
+				for b.Loop() {
+					if err := r.Read(line); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkPipe reads a million small messages of a child process.
+func BenchmarkPipe(b *testing.B) {
+	for _, r := range contend.Readers {
+		b.Run(r.Name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := child.Drain(r, 1_000_000, func(m *framing.Message) { sink = m.Kind }); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
