@@ -1,0 +1,176 @@
+package stdio
+
+import (
+	"context"
+	"errors"
+	"io"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"example.com/mcp/framing"
+)
+
+// Conn is one end of a JSON-RPC connection. Make one with [NewConn], [Start] or, behind a [Request], [Serve]; the zero
+// value does not work. All methods may be called from any number of goroutines, handlers among them.
+type Conn struct {
+	handler Handler
+	opt     Options
+	in      input
+	reader  *framing.Reader
+	out     outbox
+	badRow  int // bad lines since the last good one; the read loop's
+
+	// cause, if set, turns what ended the connection into what the calls in flight get. A Client waits in it for the
+	// exit status of its server.
+	cause func(error) error
+
+	mu      sync.Mutex
+	queue   queue
+	inHand  map[string]*job // requests that are read and not answered, by their id
+	calls   map[int64]*call // our calls that are not answered; nil when no answer can come any more
+	gone    map[int64]bool  // our calls that were given up, for their late answers
+	lastID  int64           // of our calls
+	callErr error           // why calls is nil
+	stats   Stats
+	ctx     context.Context // what the handlers' contexts come from; nil: Run has not been called
+	cancel  context.CancelFunc
+	settled chan struct{} // closed when no fresh job is left; nil: nobody waits for that
+	drained chan struct{} // closed when nothing is in hand; nil: nobody waits for that
+	ended   bool          // Run is over: nothing is started or answered any more
+}
+
+// NewConn returns a connection that reads from r and writes to w when [Conn.Run] is called. A nil h answers every request
+// -32601. r and w stay the caller's; over this process's own stdin and stdout use [Serve], which also keeps them clean.
+// Each Write is one or several whole frames. If w is a pipe or a socket whose other end may vanish, its Write has to return
+// an error then: Go turns EPIPE on os.Stdout itself into a SIGPIPE.
+func NewConn(r io.Reader, w io.Writer, h Handler, opts *Options) *Conn {
+	if h == nil {
+		h = Methods(nil).Handle
+	}
+	c := &Conn{handler: h, opt: opts.withDefaults(), inHand: map[string]*job{}, calls: map[int64]*call{}, gone: map[int64]bool{}}
+	c.in.r = r
+	c.reader = framing.NewReader(&c.in)
+	c.reader.MaxLine = c.opt.MaxLine
+	maxLine := c.opt.MaxLine
+	if maxLine == 0 {
+		maxLine = framing.DefaultMaxLine
+	}
+	c.queue = newQueue(&c.opt, maxLine)
+	c.out.w = w
+	c.out.broken = make(chan struct{})
+	return c
+}
+
+// Run reads and serves until the stream ends and returns nil then, when the requests in hand have been answered or
+// [Options.DrainTimeout] is over. It returns early with ctx.Err() when ctx ends, with the reader's error when that breaks,
+// and with the writer's error when an answer cannot be written. When it returns, the contexts of the handlers that still
+// run have ended, nothing is written any more, and every call fails with an error that wraps [ErrClosed].
+//
+// Run returns at the end of ctx even if a Read, a Write or a handler is blocked. The goroutine in it stays until it comes
+// back: close the streams to make it. A line that such a Read still gets is lost. A Conn runs once.
+func (c *Conn) Run(ctx context.Context) error {
+	if err := c.start(ctx); err != nil {
+		return err
+	}
+	read := make(chan error, 1)
+	go func() { read <- c.readLoop() }()
+	var err error
+	select {
+	case err = <-read:
+		// No answer can come any more: a handler that waits for one would wait for the whole DrainTimeout.
+		c.failCalls(err)
+		err = c.drain(ctx, err)
+	case <-c.out.broken:
+		err = c.out.failure()
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	c.end()
+	c.failCalls(err)
+	return err
+}
+
+func (c *Conn) start(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ctx != nil {
+		return errors.New("stdio: Run called twice")
+	}
+	// The handlers' contexts end after the connection has, so that none of them answers that its context has ended.
+	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	return nil
+}
+
+// drain waits for the requests in hand and their answers, after the read loop has ended with readErr. It returns what Run
+// is to return.
+func (c *Conn) drain(ctx context.Context, readErr error) error {
+	if c.opt.DrainTimeout < 0 {
+		return readErr
+	}
+	enough, stop := context.WithTimeoutCause(ctx, c.opt.DrainTimeout, errDrained)
+	defer stop()
+	c.mu.Lock()
+	drained := make(chan struct{})
+	c.drained = drained
+	c.signalDrained()
+	c.mu.Unlock()
+	var err error
+	select {
+	case <-drained:
+		err = c.out.flushed(enough)
+	case <-c.out.broken:
+		err = c.out.failure()
+	case <-enough.Done():
+		err = enough.Err()
+	}
+	switch {
+	case readErr != nil || err == nil || context.Cause(enough) == errDrained:
+		return readErr
+	default:
+		return err
+	}
+}
+
+// errDrained is the cause of the context that ends at the DrainTimeout.
+var errDrained = errors.New("stdio: drain timeout")
+
+// jobDone gives back the place of j and tells those who wait for that. c.mu is held; what may start now is not ready yet.
+func (c *Conn) jobDone(j *job) {
+	c.queue.done(j)
+	c.signalSettled()
+	c.signalDrained()
+}
+
+// signalDrained tells drain that nothing is in hand. c.mu is held.
+func (c *Conn) signalDrained() {
+	if c.drained != nil && c.queue.idle() {
+		close(c.drained)
+		c.drained = nil
+	}
+}
+
+// end stops everything that does not stop by itself.
+func (c *Conn) end() {
+	c.mu.Lock()
+	c.ended = true
+	c.queue.waiting = fifo{}
+	c.mu.Unlock()
+	c.out.end()
+	c.cancel()
+}
+
+// input counts bytes and lets the handlers go first.
+type input struct {
+	r     io.Reader
+	bytes atomic.Int64
+}
+
+// Read gives up the processor before it may block: the handlers of the requests that came with the last Read then run
+// on this thread, at once, and not on one that has to be woken.
+func (in *input) Read(p []byte) (int, error) {
+	runtime.Gosched()
+	n, err := in.r.Read(p)
+	in.bytes.Add(int64(n))
+	return n, err
+}

@@ -1,0 +1,165 @@
+package stdio
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"testing/synctest"
+	"time"
+)
+
+func TestEndDrains(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := serve(t, testMethods.Handle, &Options{MaxInFlight: 2})
+		p.send(wait(1, 2000), wait(2, 1000), wait(3, 1500), note("ping"), ping(4))
+		p.end(nil) // waits for all of them
+		p.wantCodes("2", "1", "4", "3")
+	})
+}
+
+func TestEndDrainTimeout(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		timeout time.Duration
+		took    time.Duration
+	}{{"default", 0, 5 * time.Second}, {"own", time.Minute, time.Minute}, {"none", -1, 0}} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ended := make(chan error, 1)
+				p := serve(t, func(ctx context.Context, r *Request) (any, error) {
+					if r.Method == "ping" {
+						return nil, nil
+					}
+					<-ctx.Done()
+					ended <- ctx.Err()
+					return nil, nil
+				}, &Options{DrainTimeout: test.timeout, MaxInFlight: 1})
+				p.send(ping(0))
+				p.want(pong(0))
+				begin := time.Now()
+				p.send(wait(1, 0), ping(2))
+				synctest.Wait()
+				p.end(nil)
+				if took := time.Since(begin); took != test.took {
+					t.Errorf("Run returned after %v, want %v", took, test.took)
+				}
+				if err := <-ended; err != context.Canceled {
+					t.Errorf("the handler's context ended with %v, want %v", err, context.Canceled)
+				}
+				p.silence()
+				if s := p.conn.Stats(); s.Abandoned != 2 || s.Answered != 1 {
+					t.Errorf("Stats() has %d abandoned, %d answered, want 2, 1", s.Abandoned, s.Answered)
+				}
+			})
+		})
+	}
+}
+
+func TestEndContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := serve(t, testMethods.Handle, nil)
+		p.send(wait(1, 1e9))
+		synctest.Wait()
+		p.stop() // while Read is blocked
+		p.returns(context.Canceled)
+		p.silence()
+		p.send(ping(2)) // what the blocked Read still gets is not served
+		p.silence()
+		if s := p.conn.Stats(); s.Abandoned != 1 {
+			t.Errorf("Stats() has %d abandoned, want 1", s.Abandoned)
+		}
+	})
+}
+
+func TestEndContextInDrain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := serve(t, testMethods.Handle, nil)
+		p.send(wait(1, 1e9))
+		p.in.Close()
+		synctest.Wait()
+		p.stop()
+		p.returns(context.Canceled)
+	})
+}
+
+func TestEndReadError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		broken := errors.New("cable")
+		var out syncBuffer
+		r := io.MultiReader(strings.NewReader(wait(1, 10)+"\n"), iotest.ErrReader(broken))
+		if err := NewConn(r, &out, testMethods.Handle, nil).Run(t.Context()); err != broken {
+			t.Errorf("Run() = %v, want %v", err, broken)
+		}
+		if want := `{"jsonrpc":"2.0","id":1,"result":{"waited":10}}` + "\n"; out.String() != want {
+			t.Errorf("written %q, want %q", out.String(), want)
+		}
+	})
+}
+
+// writerFunc is an io.Writer.
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+func TestEndWriteError(t *testing.T) {
+	broken := errors.New("EPIPE")
+	for _, test := range []struct {
+		name string
+		w    io.Writer
+		want error
+	}{
+		{"error", writerFunc(func([]byte) (int, error) { return 0, broken }), broken},
+		{"short", writerFunc(func(p []byte) (int, error) { return len(p) - 1, nil }), io.ErrShortWrite},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r, w := io.Pipe()
+				defer w.Close()
+				c := NewConn(r, test.w, testMethods.Handle, nil)
+				run := make(chan error, 1)
+				go func() { run <- c.Run(t.Context()) }()
+				io.WriteString(w, ping(1)+"\n"+wait(2, 1e9)+"\n")
+				if err := <-run; err != test.want { // although the reader goes on
+					t.Errorf("Run() = %v, want %v", err, test.want)
+				}
+				if err := c.Notify(t.Context(), "m", nil); err != test.want {
+					t.Errorf("Notify() = %v, want %v", err, test.want)
+				}
+				if err := c.Call(t.Context(), "m", nil, nil); !errors.Is(err, ErrClosed) || !errors.Is(err, test.want) {
+					t.Errorf("Call() = %v, want %v and %v", err, ErrClosed, test.want)
+				}
+			})
+		})
+	}
+}
+
+func TestEndWriteErrorInDrain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		broken := errors.New("EPIPE")
+		c := NewConn(strings.NewReader(wait(1, 10)+"\n"), writerFunc(func([]byte) (int, error) { return 0, broken }), testMethods.Handle, nil)
+		if err := c.Run(t.Context()); err != broken {
+			t.Errorf("Run() = %v, want %v", err, broken)
+		}
+	})
+}
+
+func TestRunTwice(t *testing.T) {
+	c := NewConn(strings.NewReader(""), io.Discard, nil, nil)
+	if err := c.Run(t.Context()); err != nil {
+		t.Errorf("Run() = %v, want nil", err)
+	}
+	if err := c.Run(t.Context()); err == nil {
+		t.Error("a second Run() = nil, want an error")
+	}
+}
+
+func TestNilHandler(t *testing.T) {
+	var out syncBuffer
+	NewConn(strings.NewReader(ping(1)), &out, nil, nil).Run(t.Context())
+	if got := codes([]string{strings.TrimSpace(out.String())}); got[0] != "1:-32601" {
+		t.Errorf("answered %s, want -32601", out.String())
+	}
+}
