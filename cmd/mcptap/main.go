@@ -83,7 +83,7 @@ func run(args []string, std streams) int {
 		return fail(std, err)
 	}
 	if c.command != nil {
-		return fail(std, errors.New("running a command comes next; so far it reads files"))
+		return live(c, std)
 	}
 	return read(c, std)
 }

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// tap runs the program in this process and returns what it printed.
-func tap(stdin string, args ...string) (status int, stdout, stderr string) {
+// runTap runs the program in this process and returns what it printed.
+func runTap(stdin string, args ...string) (status int, stdout, stderr string) {
 	var out, errs bytes.Buffer
 	status = run(args, streams{strings.NewReader(stdin), &out, &errs})
 	return status, out.String(), errs.String()
@@ -26,7 +26,7 @@ listening on port 3000
 `
 
 func TestReadRows(t *testing.T) {
-	status, out, stderr := tap(session)
+	status, out, stderr := runTap(session)
 	rows, _, _ := strings.Cut(out, "\n\n")
 	want := strings.TrimPrefix(`
      1  request       0             initialize                            58 B
@@ -53,7 +53,7 @@ func TestReadRows(t *testing.T) {
 		"request 2, notification 1, response 2, malformed 1",
 		"1 bad line: syntax 1",
 		"tools/call                             1       1",
-		"1. The writer writes text between its messages\n     line 4: \"listening on port 3000\"",
+		"1. The writer writes text on the stream\n     line 4: \"listening on port 3000\"",
 	} {
 		if !strings.Contains(out, part) {
 			t.Errorf("output lacks %q:\n%s", part, out)
@@ -73,7 +73,7 @@ func TestReadStatus(t *testing.T) {
 		{"invalid", good + "{}\n", exitBadLines},
 		{"blank lines", "\n\n" + good, 0},
 	} {
-		if got, out, _ := tap(test.stdin); got != test.want {
+		if got, out, _ := runTap(test.stdin); got != test.want {
 			t.Errorf("%s: status %d, want %d; output:\n%s", test.name, got, test.want, out)
 		}
 	}
@@ -81,7 +81,7 @@ func TestReadStatus(t *testing.T) {
 
 // TestCaretUnderTheSpot: the caret stands under the offset that framing gives.
 func TestCaretUnderTheSpot(t *testing.T) {
-	_, out, _ := tap(`{"a":1,` + "\t\x1b中" + `@}` + "\n")
+	_, out, _ := runTap(`{"a":1,` + "\t\x1b中" + `@}` + "\n")
 	lines := strings.Split(out, "\n")
 	const shown = `        {"a":1,\t\x1b\u4e2d@}`
 	if len(lines) < 4 || lines[2] != shown || strings.Contains(out, "\x1b") {
@@ -93,7 +93,7 @@ func TestCaretUnderTheSpot(t *testing.T) {
 }
 
 func TestReadJSON(t *testing.T) {
-	status, out, _ := tap(session, "-json")
+	status, out, _ := runTap(session, "-json")
 	if status != exitBadLines {
 		t.Errorf("status %d, want %d", status, exitBadLines)
 	}
@@ -115,10 +115,10 @@ func TestReadFiles(t *testing.T) {
 	good, bad := filepath.Join(dir, "good"), filepath.Join(dir, "bad")
 	os.WriteFile(good, []byte(`{"jsonrpc":"2.0","method":"m"}`+"\n"), 0o600)
 	os.WriteFile(bad, []byte("x\n"), 0o600)
-	if status, out, _ := tap("", good); status != 0 || strings.Contains(out, good) {
+	if status, out, _ := runTap("", good); status != 0 || strings.Contains(out, good) {
 		t.Errorf("one file: status %d, want 0; want no heading:\n%s", status, out)
 	}
-	status, out, _ := tap("", bad, good)
+	status, out, _ := runTap("", bad, good)
 	if status != exitBadLines || !strings.Contains(out, bad+":\n") || !strings.Contains(out, good+":\n") {
 		t.Errorf("two files: status %d, want %d and a heading each:\n%s", status, exitBadLines, out)
 	}
@@ -135,7 +135,7 @@ func TestWrongUse(t *testing.T) {
 		{"-grace -1s -- true", "-grace"},
 		{"/no/such/file", "/no/such/file"},
 	} {
-		status, out, stderr := tap("", strings.Fields(test.args)...)
+		status, out, stderr := runTap("", strings.Fields(test.args)...)
 		if status != exitUsage || out != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, test.want) {
 			t.Errorf("mcptap %s: status %d, stdout %q, stderr %q; want %d, nothing, one line with %q", test.args, status, out, stderr, exitUsage, test.want)
 		}
@@ -143,7 +143,7 @@ func TestWrongUse(t *testing.T) {
 }
 
 func TestHelpFitsAScreen(t *testing.T) {
-	status, out, _ := tap("", "-h")
+	status, out, _ := runTap("", "-h")
 	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
 	if status != 0 || len(lines) > 24 {
 		t.Errorf("status %d and %d lines, want 0 and at most 24", status, len(lines))
@@ -171,7 +171,7 @@ func TestCorpus(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, out, stderr := tap(string(data), "-json")
+		_, out, stderr := runTap(string(data), "-json")
 		if got, want := strings.Count(out, `{"line":`), bytes.Count(data, []byte("\n")); got < want || stderr != "" {
 			t.Errorf("%s: %d entries, want %d; stderr %q", name, got, want, stderr)
 		}

@@ -39,7 +39,8 @@ const (
 )
 
 // rule is what is said about a sort of finding. In its texts {writer} stands
-// for who wrote the line and {reader} for the other side.
+// for who wrote the line, {reader} for the other side, and {stream} for the
+// stream between them.
 type rule struct {
 	code          Code
 	title, advice string
@@ -58,8 +59,8 @@ var rules = []rule{
 		"Serialise compactly, without indentation, and escape newlines in strings: one message is one line.", false},
 	{TwoMessages, "The {writer} puts two messages on one line",
 		"Write a newline after every message, in the same write, and let no other thread write in between.", false},
-	{Text, "The {writer} writes text between its messages",
-		"stdout is for the protocol alone: print to stderr instead (console.error, print(..., file=sys.stderr), a logger on stderr).", false},
+	{Text, "The {writer} writes text on {stream}",
+		"It is for messages alone: print to stderr instead (console.error, print(..., file=sys.stderr), a logger on stderr). Until then mcptap -clean keeps a server's text from the client.", false},
 	{BOM, "The {writer} writes a byte order mark",
 		"Write UTF-8 without a BOM (.NET: new UTF8Encoding(false)).", false},
 	{InvalidUTF8, "The {writer} writes bytes that are not UTF-8",
@@ -150,11 +151,14 @@ func ruleOf(code Code) rule {
 }
 
 func (rule) fill(text string, dir Dir) string {
-	reader := dir.Back().Writer()
-	if dir == Unknown {
-		reader = "reader"
+	reader, stream := dir.Back().Writer(), "stdout"
+	switch dir {
+	case Unknown:
+		reader, stream = "reader", "the stream"
+	case ToServer:
+		stream = "the server's stdin"
 	}
-	return strings.NewReplacer("{writer}", dir.Writer(), "{reader}", reader).Replace(text)
+	return strings.NewReplacer("{writer}", dir.Writer(), "{reader}", reader, "{stream}", stream).Replace(text)
 }
 
 // clone returns a copy that add does not change.

@@ -95,3 +95,13 @@ func stringEnd(b []byte, i int) int {
 		}
 	}
 }
+
+// Meant reports whether m is a message, or was meant as one: a JSON object
+// that names its jsonrpc version, or an answer with an id. Structured logs
+// are neither.
+func Meant(m framing.Message) bool {
+	if m.Err == nil {
+		return true
+	}
+	return m.Kind == framing.Invalid && (memberNames(m).seen[0] || meant(m) == "response" && m.ID != nil)
+}

@@ -12,6 +12,7 @@ type Observer struct {
 
 	tracker  *Tracker
 	scanners [3]Scanner
+	ended    [3]bool
 }
 
 // NewObserver returns an Observer with the given limit and excerpts masked if
@@ -38,8 +39,12 @@ func (o *Observer) Gap(at time.Time, d Dir, g Gap) {
 	o.event(&Event{Time: at, Name: EventGap, Dir: d, Gap: &g})
 }
 
-// EOF takes the end of one direction.
+// EOF takes the end of one direction; a second one is ignored.
 func (o *Observer) EOF(at time.Time, d Dir) {
+	if o.ended[d] {
+		return
+	}
+	o.ended[d] = true
 	o.scanners[d].EOF(at)
 	raw := o.scanners[d].Raw()
 	o.event(&Event{Time: at, Name: EventEOF, Dir: d, Raw: &raw})

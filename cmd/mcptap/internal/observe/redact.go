@@ -201,3 +201,12 @@ func maskText(c byte) byte {
 	}
 	return 0xFF
 }
+
+// Gap takes note that a part of the stream is missing. What follows of a line
+// that it cut is masked as text: where in the JSON it stands is not known.
+func (r *Redactor) Gap(g Gap) {
+	*r = Redactor{kinds: r.kinds[:0], name: r.name[:0]}
+	if g.Inside {
+		r.mode, r.n = redactText, 3
+	}
+}

@@ -285,7 +285,9 @@ func (t *Tracker) answerAlike(it *Item, e *Entry, h *half) *call {
 // answerLate takes an answer to what is not in flight any more, or never was.
 func (t *Tracker) answerLate(it *Item, e *Entry, h *half, key string) {
 	o, known := h.done[key]
-	it.Method = o.method
+	if known {
+		it.Method = o.method
+	}
 	id, method := Printable(it.ID, 60), Printable([]byte(o.method), 60)
 	switch {
 	case o.cancelled:

@@ -39,6 +39,13 @@ func (m *machine) File(name string) {
 func (m *machine) Entry(e *observe.Entry)  { m.put(e) }
 func (m *machine) Event(ev *observe.Event) { m.put(ev) }
 
+func (m *machine) Note(line string) {
+	m.put(struct {
+		Event string `json:"event"`
+		Text  string `json:"text"`
+	}{"note", line})
+}
+
 // Summary writes the findings, a line each, and then the counts.
 func (m *machine) Summary(s observe.Summary) {
 	for _, f := range s.Findings {

@@ -101,7 +101,6 @@ func (t *text) methods(rows []observe.Method) {
 	for _, m := range rows {
 		t.method(m)
 	}
-	fmt.Fprintln(t.w)
 }
 
 func (t *text) method(m observe.Method) {
@@ -142,10 +141,12 @@ func (t *text) open(s observe.Summary) {
 
 // findings prints what was wrong, most serious first.
 func (t *text) findings(s observe.Summary) {
+	if len(s.Findings) == 0 {
+		fmt.Fprintln(t.w, "no findings")
+		return
+	}
+	fmt.Fprintf(t.w, "\n%s:\n", plural(len(s.Findings), "finding"))
 	for i, f := range s.Findings {
-		if i == 0 {
-			fmt.Fprintf(t.w, "%s:\n", plural(len(s.Findings), "finding"))
-		}
 		fmt.Fprintf(t.w, "%d. %s%s\n", i+1, t.paint(bold, f.Title), times(f.Count))
 		for _, o := range f.Occurrences {
 			fmt.Fprint(t.w, "     ")

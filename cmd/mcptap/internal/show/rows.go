@@ -21,7 +21,8 @@ type Printer interface {
 	Entry(e *observe.Entry)  // one line
 	Event(ev *observe.Event) // what happened besides lines
 	Summary(s observe.Summary)
-	Flush() error // the first error of writing, if there was one
+	Note(line string) // what mcptap itself has to say
+	Flush() error     // the first error of writing, if there was one
 }
 
 // New returns a Printer to w: JSON, or rows, coloured if asked for.
@@ -46,6 +47,8 @@ const (
 )
 
 func (t *text) File(name string) { fmt.Fprintf(t.w, "%s:\n", observe.Printable([]byte(name), 200)) }
+
+func (t *text) Note(line string) { fmt.Fprintln(t.w, line) }
 
 func (t *text) Flush() error { return t.w.Flush() }
 

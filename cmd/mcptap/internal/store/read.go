@@ -1,0 +1,184 @@
+package store
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"example.com/mcp/framing/cmd/mcptap/internal/observe"
+)
+
+// Format is what a file holds.
+type Format uint8
+
+const (
+	Plain   Format = iota // messages
+	IsLog                 // the records of a Log
+	IsReads               // the reads of a Capture
+)
+
+// Sniff tells the format of a file by its beginning.
+func Sniff(r *bufio.Reader) Format {
+	head, _ := r.Peek(32)
+	switch {
+	case bytes.HasPrefix(head, []byte(`{"pid":`)):
+		return IsLog
+	case bytes.HasPrefix(head, []byte(`{"mcptap":"capture"`)):
+		return IsReads
+	}
+	return Plain
+}
+
+// maxRecord is the longest record read back, in bytes: one with maxItems
+// messages inside stays far below it.
+const maxRecord = 16 << 20
+
+// eachLine calls f with each line of r and names the line of an error.
+func eachLine(r io.Reader, f func(line []byte) error) error {
+	s := bufio.NewScanner(r)
+	s.Buffer(nil, maxRecord)
+	n := 1
+	for ; s.Scan(); n++ {
+		if err := f(s.Bytes()); err != nil {
+			return fmt.Errorf("line %d: %w", n, err)
+		}
+	}
+	if err := s.Err(); err != nil {
+		return fmt.Errorf("line %d: %w", n, err)
+	}
+	return nil
+}
+
+// ReadLog calls f with each record of a log: an entry or an event, and the
+// process that wrote it.
+func ReadLog(r io.Reader, f func(pid int, e *observe.Entry, ev *observe.Event)) error {
+	return eachLine(r, func(line []byte) error {
+		var head struct {
+			PID   int
+			Event string
+		}
+		if err := json.Unmarshal(line, &head); err != nil {
+			return fmt.Errorf("not a record of a log: %w", err)
+		}
+		if head.Event != "" {
+			ev := new(observe.Event)
+			err := json.Unmarshal(line, ev)
+			f(head.PID, nil, ev)
+			return err
+		}
+		e := new(observe.Entry)
+		if err := json.Unmarshal(line, e); err != nil {
+			return fmt.Errorf("not a record of a log: %w", err)
+		}
+		f(head.PID, e, nil)
+		return nil
+	})
+}
+
+// Captures returns the reads.ndjson of each capture in the folder dir, in the
+// order of their numbers.
+func Captures(dir string) ([]string, error) {
+	names, err := filepath.Glob(filepath.Join(dir, "reads*.ndjson"))
+	if err == nil && len(names) == 0 {
+		err = fmt.Errorf("%s: no capture in this folder (no reads.ndjson)", dir)
+	}
+	slices.SortFunc(names, func(a, b string) int { // reads-10 behind reads-9
+		if len(a) != len(b) {
+			return len(a) - len(b)
+		}
+		return strings.Compare(a, b)
+	})
+	return names, err
+}
+
+// ReadCapture plays the capture whose reads.ndjson is name to o.
+func ReadCapture(name string, o *observe.Observer) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	p := player{dir: filepath.Dir(name), o: o}
+	defer p.close()
+	if err := eachLine(f, p.play); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// player plays a capture.
+type player struct {
+	dir string
+	o   *observe.Observer
+	raw [3]*os.File
+	buf []byte
+}
+
+func (p *player) play(line []byte) error {
+	var r read
+	if err := json.Unmarshal(line, &r); err != nil {
+		return fmt.Errorf("not a read of a capture: %w", err)
+	}
+	switch {
+	case r.Mcptap != "":
+		p.o.Start(r.Time, r.Command)
+		return p.open(r.Files)
+	case r.End != nil:
+		p.o.EOF(r.Time, observe.ToServer)
+		p.o.EOF(r.Time, observe.ToClient)
+		p.o.End(r.Time, *r.End)
+	case r.Gap != nil:
+		p.o.Gap(r.Time, r.Dir, *r.Gap)
+	default:
+		return p.chunk(r)
+	}
+	return nil
+}
+
+// open opens the files of raw bytes, which are in the folder of the reads
+// whatever path their names have.
+func (p *player) open(names []string) error {
+	if len(names) != 2 {
+		return errors.New("a capture has two files")
+	}
+	for i, name := range names {
+		f, err := os.Open(filepath.Join(p.dir, filepath.Base(name)))
+		if err != nil {
+			return err
+		}
+		p.raw[i+1] = f
+	}
+	return nil
+}
+
+// chunk feeds the bytes of one read.
+func (p *player) chunk(r read) error {
+	f := p.raw[r.Dir]
+	if f == nil || r.Bytes < 0 || r.Bytes > maxRecord {
+		return errors.New("a read without a direction, or of an impossible size")
+	}
+	if cap(p.buf) < r.Bytes {
+		p.buf = make([]byte, r.Bytes)
+	}
+	chunk := p.buf[:r.Bytes]
+	if _, err := io.ReadFull(f, chunk); err != nil {
+		return fmt.Errorf("%s is shorter than its reads", filepath.Base(f.Name()))
+	}
+	p.o.Chunk(r.Time, r.Dir, chunk)
+	return nil
+}
+
+func (p *player) close() {
+	for _, f := range p.raw {
+		if f != nil {
+			f.Close()
+		}
+	}
+}

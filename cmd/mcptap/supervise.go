@@ -1,0 +1,62 @@
+package main
+
+import (
+	"os"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// A supervisor passes signals on to the server and closes it down when the
+// host has gone: the host's EOF has gone through by then, so it waits grace,
+// sends SIGTERM, waits grace, and kills. A server that still writes is at work
+// on what it was asked before: the first wait is for silence.
+type supervisor struct {
+	grace  time.Duration
+	own    func(os.Signal) bool // takes a signal that is not for the server
+	signal func(os.Signal)
+	kill   func()
+	last   func() time.Time // of the server's last byte, or of its start
+
+	left     atomic.Bool // the host has gone
+	signaled atomic.Bool // the server was sent a signal
+}
+
+// run returns when the server has exited.
+func (s *supervisor) run(left <-chan struct{}, signals <-chan os.Signal, exited <-chan struct{}) {
+	var timer <-chan time.Time
+	termed := false
+	for {
+		select {
+		case <-exited:
+			return
+		case <-left:
+			left = nil
+			timer = time.After(s.grace)
+		case sig := <-signals:
+			if s.own(sig) {
+				continue
+			}
+			s.send(sig)
+			if sig == syscall.SIGTERM && timer != nil && !termed { // the host follows the same steps
+				termed, timer = true, time.After(s.grace)
+			}
+		case <-timer:
+			switch silent := time.Since(s.last()); {
+			case termed:
+				s.kill()
+				timer = nil
+			case silent < s.grace:
+				timer = time.After(s.grace - silent)
+			default:
+				s.send(syscall.SIGTERM)
+				termed, timer = true, time.After(s.grace)
+			}
+		}
+	}
+}
+
+func (s *supervisor) send(sig os.Signal) {
+	s.signaled.Store(true)
+	s.signal(sig)
+}
