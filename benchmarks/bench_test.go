@@ -1,9 +1,11 @@
 package benchmarks
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"testing"
 
 	"example.com/mcp/framing"
@@ -25,7 +27,7 @@ func BenchmarkRead(b *testing.B) {
 	for _, c := range traffic.Classes {
 		for _, o := range []traffic.Order{traffic.IDFirst, traffic.IDLast} {
 			data := traffic.Generate(c, o, 1<<20)
-			for _, r := range append(contend.Readers[:len(contend.Readers):len(contend.Readers)], contend.Floors...) {
+			for _, r := range slices.Concat(contend.Readers, contend.SDKs, contend.Floors) {
 				b.Run(fmt.Sprintf("%s/%s/%s", c, o, r.Name), func(b *testing.B) { benchmarkRead(b, r, data) })
 			}
 		}
@@ -35,16 +37,13 @@ func BenchmarkRead(b *testing.B) {
 func benchmarkRead(b *testing.B, r contend.Reader, data []byte) {
 	b.SetBytes(int64(len(data)))
 	b.ReportAllocs()
-	messages := 0
 	for b.Loop() {
-		err := r.Read(contend.Chunks(data, contend.ReadSize), func(m *framing.Message) {
-			sink = m.Kind
-			messages++
-		})
+		err := r.Read(contend.Chunks(data, contend.ReadSize), func(m *framing.Message) { sink = m.Kind })
 		if err != nil {
 			b.Fatal(err)
 		}
 	}
+	messages := b.N * bytes.Count(data, []byte("\n"))
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(messages), "ns/message")
 }
 

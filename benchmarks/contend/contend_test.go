@@ -3,6 +3,7 @@ package contend
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,7 +18,7 @@ func TestReadersAgree(t *testing.T) {
 	for _, c := range traffic.Classes {
 		for _, o := range []traffic.Order{traffic.IDFirst, traffic.IDLast} {
 			data := traffic.Generate(c, o, 1<<20)
-			for _, r := range append(Floors, Readers...) {
+			for _, r := range slices.Concat(Floors, Readers, SDKs) {
 				t.Run(fmt.Sprintf("%s/%s/%s", c, o, r.Name), func(t *testing.T) {
 					reference := Readers[1]
 					if r.Role == Floor {

@@ -73,9 +73,9 @@ func eachLine(work func(line []byte) []byte) func(io.Reader, func(*framing.Messa
 // Floors are bounds: what the machine needs to find the ends of the lines, to
 // make each line the caller's own, and to see that it is UTF-8.
 var Floors = []Reader{
-	{"memchr", Floor, eachLine(func(line []byte) []byte { return line })},
-	{"memchr+copy", Floor, eachLine(bytes.Clone)},
-	{"memchr+copy+utf8.Valid", Floor, eachLine(func(line []byte) []byte {
+	{Name: "memchr", Role: Floor, Read: eachLine(func(line []byte) []byte { return line })},
+	{Name: "memchr+copy", Role: Floor, Read: eachLine(bytes.Clone)},
+	{Name: "memchr+copy+utf8.Valid", Role: Floor, Read: eachLine(func(line []byte) []byte {
 		if !utf8.Valid(line) {
 			return nil
 		}

@@ -13,11 +13,11 @@ import (
 // Readers lists the contenders for the whole job; the first is this module's
 // Reader, the second the baseline of the standard library.
 var Readers = []Reader{
-	{"framing.Reader", Ours, readFraming},
-	{"bufio.Scanner + json.Unmarshal", Standard, readScanner},
-	{"framing.LineReader", Ours, feedFraming},
-	{"bufio.Reader + json.Unmarshal", Standard, readBufio},
-	{"goccy/go-json", Library, readLibrary(gojson.Unmarshal)},
+	{Name: "framing.Reader", Role: Ours, Read: readFraming},
+	{Name: "bufio.Scanner + json.Unmarshal", Role: Standard, Read: readScanner},
+	{Name: "framing.LineReader", Role: Ours, Read: feedFraming},
+	{Name: "bufio.Reader + json.Unmarshal", Role: Standard, Read: readBufio},
+	{Name: "goccy/go-json", Role: Library, Read: readLibrary(gojson.Unmarshal)},
 }
 
 func readFraming(r io.Reader, each func(*framing.Message)) error {

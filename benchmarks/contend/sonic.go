@@ -13,8 +13,8 @@ import (
 
 func init() {
 	Readers = append(Readers,
-		Reader{"sonic", Library, readLibrary(sonicStrict.Unmarshal)},
-		Reader{"sonic, NoCopyRawMessage", Library, readLibrary(sonicNoCopy())})
+		Reader{Name: "sonic", Role: Library, Read: readLibrary(sonicStrict.Unmarshal)},
+		Reader{Name: "sonic, NoCopyRawMessage", Role: Library, Read: readLibrary(sonicNoCopy())})
 	Writers = append(Writers, Writer{"sonic", Library, func(out io.Writer) func(*Job) error {
 		e := sonicCompact.NewEncoder(out)
 		return func(j *Job) error { return e.Encode(j.Value) }

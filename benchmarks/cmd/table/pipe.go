@@ -16,8 +16,8 @@ func pipeTable(c *config) error {
 	const messages = 1_000_000
 	var cs []measure.Contender
 	counts := map[string]int{}
-	for _, r := range append(slices.Clone(contend.Readers), contend.Floors...) {
-		if c.wants(r.Name) {
+	for _, r := range slices.Concat(contend.Readers, contend.SDKs, contend.Floors) {
+		if c.wants(r.Name) && r.GivesAll() {
 			cs = append(cs, measure.Contender{Name: r.Name, Run: func() (err error) {
 				counts[r.Name], err = child.Drain(r, messages, func(m *framing.Message) { sink = m.Kind })
 				return err

@@ -36,7 +36,7 @@ func readTable(c *config) error {
 		printRead(s, readers, results)
 		summary.WriteString(ratioRow(s, readers, results))
 	}
-	fmt.Printf("\n| traffic | std / framing | fastest library / framing | framing / floor |\n|---|---|---|---|\n%s", &summary)
+	fmt.Printf("\n| traffic | std / framing | fastest library / framing | fastest SDK / framing | framing / floor |\n|---|---|---|---|---|\n%s", &summary)
 	fmt.Println("\nTimes, so 12 in the second column is twelve times faster. std: bufio.Scanner + json.Unmarshal; floor: memchr+copy+utf8.Valid.")
 	return nil
 }
@@ -45,7 +45,7 @@ func readTable(c *config) error {
 func (c *config) read(s source) ([]contend.Reader, []measure.Result, error) {
 	var readers []contend.Reader
 	var cs []measure.Contender
-	for _, r := range append(slices.Clone(contend.Readers), contend.Floors...) {
+	for _, r := range slices.Concat(contend.Readers, contend.SDKs, contend.Floors) {
 		if !c.wants(r.Name) {
 			continue
 		}
@@ -130,7 +130,7 @@ func floorMark(r contend.Reader) string {
 // ratioRow compares the first contender of each role; of the libraries the
 // fastest one.
 func ratioRow(s source, readers []contend.Reader, results []measure.Result) string {
-	var ours, std, library, floor float64
+	var ours, std, library, sdk, floor float64
 	for i, r := range readers {
 		ns := float64(results[i].Time)
 		switch {
@@ -140,11 +140,13 @@ func ratioRow(s source, readers []contend.Reader, results []measure.Result) stri
 			std = ns
 		case r.Role == contend.Library && (library == 0 || ns < library):
 			library = ns
+		case r.Role == contend.SDK && (sdk == 0 || ns < sdk):
+			sdk = ns
 		case r.Role == contend.Floor:
 			floor = ns // the last one does most
 		}
 	}
-	return fmt.Sprintf("| %s | %s | %s | %s |\n", s.name, ratio(std, ours), ratio(library, ours), ratio(ours, floor))
+	return fmt.Sprintf("| %s | %s | %s | %s | %s |\n", s.name, ratio(std, ours), ratio(library, ours), ratio(sdk, ours), ratio(ours, floor))
 }
 
 func ratio(a, b float64) string {
