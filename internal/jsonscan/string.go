@@ -11,23 +11,23 @@ func (s *scanner) str(b []byte, i int) int {
 	if i+16 <= len(b) {
 		x, y := binary.LittleEndian.Uint64(b[i:]), binary.LittleEndian.Uint64(b[i+8:])
 		s.seen |= x | y
-		m, n := special(x), special(y)
+		m := marks(special(x)) | marks(special(y))<<8
 		if m == 0 {
-			m = n
-			i += 8
+			return s.longStr(b, i+16)
 		}
-		if m == 0 {
-			return s.longStr(b, i+8)
-		}
-		if i += bits.TrailingZeros64(m) / 8; b[i] == '"' {
+		if i += bits.TrailingZeros64(m); b[i] == '"' {
 			return i + 1
 		}
 	}
 	return s.longStr(b, i)
 }
 
+// near is how close two escapes are, in bytes, for dense to pay.
+const near = 32
+
 // longStr reads on in a string, from b[i].
 func (s *scanner) longStr(b []byte, i int) int {
+	last := i // about where the last escape was
 	for {
 		if i = s.plain(b, i); i >= len(b) {
 			return s.fail(Truncated, i)
@@ -36,10 +36,14 @@ func (s *scanner) longStr(b []byte, i int) int {
 		case '"':
 			return i + 1
 		case '\\':
+			gap := i - last
 			if i = s.escape(b, i); i < 0 {
 				return -1
 			}
-			i = s.dense(b, i)
+			if last = i; gap < near {
+				i = s.dense(b, i)
+				last = i - near
+			}
 		default:
 			return s.fail(BadControl, i)
 		}
@@ -51,23 +55,29 @@ func (s *scanner) longStr(b []byte, i int) int {
 // stops before a word with anything but text and the usual escapes in it, or
 // after some words without escapes, and never inside an escape.
 func (s *scanner) dense(b []byte, i int) int {
+	const low = ^uint64(highs)
 	var carry, seen uint64
-	for quiet := 0; i+8 <= len(b) && quiet < 4; i += 8 {
+	for quiet := 0; i+8 <= len(b) && quiet < near/8; i += 8 {
 		x := binary.LittleEndian.Uint64(b[i:])
-		slash := equal(x, '\\')
+		// In the words not…, a top bit is set where the byte differs, or is no ASCII.
+		x7 := x & low
+		notSlash := (x7 ^ '\\'*ones) + low | x
+		notQuote := (x7 ^ '"'*ones) + low | x
+		notCode := ((x7 ^ 'n'*ones) + low) & ((x7 ^ 't'*ones) + low) & ((x7 ^ 'r'*ones) + low) | x
+		slash := ^notSlash & highs
 		starts := slash &^ carry
 		code := ((starts<<8 | odd) - starts) ^ odd
-		escaped := (code ^ (slash | carry)) & highs
-		quote := equal(x, '"')
-		control := (x - 0x20*ones) &^ x & highs
-		known := slash | quote | equal(x, 'n') | equal(x, 't') | equal(x, 'r')
-		if quote&^escaped|control|escaped&^known != 0 {
+		escaped := code ^ (slash | carry)
+		control := (x - 0x20*ones) &^ x
+		if (^notQuote&^escaped|control|escaped&notSlash&notQuote&notCode)&highs != 0 {
 			break
 		}
 		seen |= x
 		carry = (code & slash) >> 56
 		quiet++
-		if slash != 0 { quiet = 0 }
+		if slash != 0 {
+			quiet = 0
+		}
 	}
 	s.seen |= seen
 	return i - int(carry>>7)
@@ -127,16 +137,24 @@ func special(x uint64) uint64 {
 	return ((y-0x21*ones)&^y | (z-ones)&^z) & highs
 }
 
+// marks gathers the top bits of the bytes of m, which has no others, in the
+// lowest byte: the multiplication moves bit 8k to bit 56+k, for all k at once.
+func marks(m uint64) uint64 { return (m >> 7) * 0x0102040810204080 >> 56 }
+
 // plain returns the offset of the first quote, backslash or byte below 0x20
-// in b[i:], or len(b).
+// in b[i:], or len(b). Four words a step are twice as fast as one.
 func (s *scanner) plain(b []byte, i int) int {
 	var seen uint64
-	for ; i+8 <= len(b); i += 8 {
-		x := binary.LittleEndian.Uint64(b[i:])
-		seen |= x
-		if m := special(x); m != 0 {
+	for ; i+32 <= len(b); i += 32 {
+		p := b[i : i+32]
+		w, x := binary.LittleEndian.Uint64(p), binary.LittleEndian.Uint64(p[8:])
+		y, z := binary.LittleEndian.Uint64(p[16:]), binary.LittleEndian.Uint64(p[24:])
+		seen |= w | x | y | z
+		w, x, y, z = special(w), special(x), special(y), special(z)
+		if w|x|y|z != 0 {
 			s.seen |= seen
-			return i + bits.TrailingZeros64(m)/8
+			m := marks(w) | marks(x)<<8 | marks(y)<<16 | marks(z)<<24
+			return i + bits.TrailingZeros64(m)
 		}
 	}
 	for ; i < len(b); i++ {
