@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"math"
+	"sync"
 
 	"example.com/mcp/framing/internal/jsonscan"
 )
@@ -17,7 +18,7 @@ import (
 const DefaultMaxLine = 64 << 20
 
 const (
-	blockSize = 64 << 10 // of the blocks that short lines land in
+	blockSize = 64 << 10 // of the blocks that short lines land in, and of the parts of long ones
 	minRead   = 4 << 10  // Reader begins a new block rather than read into less
 	headSize  = 1024     // how much of an over-long line is kept
 )
@@ -46,14 +47,16 @@ type LineReader struct {
 	//   - buf[searched:len(buf)]  // pending, not searched yet
 	//   - buf[len(buf):cap(buf)]  // free
 	//
-	// Where a pending line outgrows its block, it goes on in another one, and
-	// parts hold its beginning. Where it outgrows MaxLine, long takes it.
+	// A pending line that outgrows the block is gathered in parts, of which buf
+	// is the last, with start at 0, while block keeps the block. Where it
+	// outgrows MaxLine, long takes it, and what is read of it is dropped from
+	// buf again.
 	buf      []byte
 	start    int
 	searched int
-	parts    [][]byte  // earlier parts of the pending line, no newline in them
-	inParts  int       // bytes in parts
-	long     *longLine // the pending line is too long: nothing of it is in buf[:searched]
+	parts    [][]byte  // full parts of the pending line, blockSize bytes each
+	block    []byte    // nil unless buf is a part
+	long     *longLine // nil unless the pending line is too long
 	began    bool      // the first bytes have been checked for a byte order mark
 	methods  names
 }
@@ -63,7 +66,7 @@ type LineReader struct {
 func (r *LineReader) Feed(chunk []byte) []Message {
 	var ms []Message
 	for len(chunk) > 0 {
-		n := copy(r.room(1), chunk)
+		n := copy(r.room(min(len(chunk), minRead)), chunk)
 		r.advance(n)
 		chunk = chunk[n:]
 		for ok := true; ok; {
@@ -106,17 +109,27 @@ func (r *LineReader) Flush() (Message, bool) {
 
 // Buffered returns how many bytes are held back for the next Feed.
 func (r *LineReader) Buffered() int {
-	n := r.inParts + len(r.buf) - r.start
+	n := r.pending()
 	if r.long != nil {
 		n += len(r.long.head)
 	}
 	return n
 }
 
-// room returns the free space of the block, at least n bytes of it.
+// pending returns the length of the pending line, so far as it is kept.
+func (r *LineReader) pending() int {
+	return len(r.parts)*blockSize + len(r.buf) - r.start
+}
+
+// room returns the free space of buf, which is not empty. A new block is begun
+// rather than less than n bytes returned of the old.
 func (r *LineReader) room(n int) []byte {
-	if cap(r.buf)-len(r.buf) < n {
-		r.newBlock()
+	if r.block == nil && cap(r.buf)-len(r.buf) < n {
+		r.leaveBlock()
+	}
+	if r.block != nil && len(r.buf) == blockSize {
+		r.parts = append(r.parts, r.buf)
+		r.buf, r.searched = partPool.Get().(*part)[:0], 0
 	}
 	return r.buf[len(r.buf):cap(r.buf)]
 }
@@ -124,23 +137,50 @@ func (r *LineReader) room(n int) []byte {
 // advance adds n bytes, which have been written to room, to the pending ones.
 func (r *LineReader) advance(n int) { r.buf = r.buf[:len(r.buf)+n] }
 
-// newBlock leaves the block to its messages. A pending line moves to the new
-// one if it is short, else its parts are joined when it is complete: each of
-// its bytes is copied once at most, and what is allocated in vain stays below
-// an eighth, where doubling would throw away up to three times the line.
-func (r *LineReader) newBlock() {
+// leaveBlock moves a short pending line to a new block and leaves the old one
+// to its messages. A longer line moves to a part.
+func (r *LineReader) leaveBlock() {
 	tail := r.buf[r.start:]
-	size := blockSize
-	if len(r.parts) == 0 && len(tail) <= blockSize/2 {
-		r.buf = append(make([]byte, 0, size), tail...)
-		r.searched -= r.start
+	if len(tail) <= blockSize/2 {
+		r.buf = append(make([]byte, 0, blockSize), tail...)
 	} else {
-		r.parts = append(r.parts, tail)
-		r.inParts += len(tail)
-		r.buf = make([]byte, 0, max(size, r.inParts/8))
-		r.searched = 0
+		r.block = r.buf[:r.start]
+		r.buf = append(partPool.Get().(*part)[:0], tail...)
 	}
+	r.searched -= r.start
 	r.start = 0
+}
+
+// A part holds some of a long line until its end has come and it can be copied
+// to a buffer of its own size. So each byte is copied twice at most, nothing
+// is allocated that is not used, and what is left of a long line is the
+// garbage collector's to keep or to free.
+type part [blockSize]byte
+
+var partPool = sync.Pool{New: func() any { return new(part) }}
+
+// join returns the pending line, which ends at buf[end], in a buffer of its
+// own, and moves what follows its newline to the block.
+func (r *LineReader) join(end int) []byte {
+	line := bytes.Join(append(r.parts, r.buf[:end]), nil)
+	r.leaveParts(r.buf[min(end+1, len(r.buf)):])
+	return line
+}
+
+// leaveParts goes back to the block, with rest in it.
+func (r *LineReader) leaveParts(rest []byte) {
+	last := r.buf
+	r.buf = r.block
+	r.start, r.searched = len(r.buf), len(r.buf)
+	if len(rest) > cap(r.buf)-len(r.buf) {
+		r.buf = make([]byte, 0, blockSize)
+		r.start, r.searched = 0, 0
+	}
+	r.buf = append(r.buf, rest...)
+	for _, p := range append(r.parts, last) {
+		partPool.Put((*part)(p[:blockSize]))
+	}
+	r.parts, r.block = nil, nil
 }
 
 // next sets m to the next message in the block and reports whether there is
@@ -182,16 +222,18 @@ func (r *LineReader) begin() bool {
 // whether it is one: a blank line is not. At the end of the stream no newline
 // follows.
 func (r *LineReader) take(m *Message, end int, eof bool) bool {
-	text, n := r.buf[r.start:], end-r.start
-	r.start = min(end+1, len(r.buf))
-	r.searched = r.start
+	var text []byte
+	n := end - r.start
+	if r.block != nil {
+		text = r.join(end)
+		n = len(text)
+	} else {
+		text = r.buf[r.start:]
+		r.start = min(end+1, len(r.buf))
+		r.searched = r.start
+	}
 	if r.long != nil {
 		return r.takeLong(m, text[:n], eof)
-	}
-	if len(r.parts) > 0 {
-		text = bytes.Join(append(r.parts, text[:n]), nil)
-		r.parts, r.inParts = nil, 0
-		n = len(text)
 	}
 	if n > 0 && text[n-1] == '\r' && !eof {
 		n--
@@ -240,7 +282,7 @@ func (r *LineReader) limit() int {
 func (r *LineReader) checkLimit() {
 	tail := r.buf[r.start:]
 	if r.long == nil {
-		over := r.inParts + len(tail) - r.limit()
+		over := r.pending() - r.limit()
 		if over < 1 || len(tail) == 0 || over == 1 && tail[len(tail)-1] == '\r' {
 			return
 		}
@@ -248,9 +290,11 @@ func (r *LineReader) checkLimit() {
 		for _, p := range r.parts {
 			r.long.write(p)
 		}
-		r.parts, r.inParts = nil, 0
 	}
 	r.long.write(tail)
+	if r.block != nil {
+		r.leaveParts(nil)
+	}
 	r.buf = r.buf[:r.start]
 	r.searched = r.start
 }

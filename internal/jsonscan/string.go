@@ -23,7 +23,7 @@ func (s *scanner) str(b []byte, i int) int {
 }
 
 // near is how close two escapes are, in bytes, for dense to pay.
-const near = 32
+const near = 64
 
 // longStr reads on in a string, from b[i].
 func (s *scanner) longStr(b []byte, i int) int {
