@@ -1,0 +1,197 @@
+// Package link puts framing between two byte streams and an SDK that would do worse on them.
+//
+// The SDK gets good messages only: a bad line costs that line, is reported, and is answered where JSON-RPC wants an answer.
+// What the SDK writes goes out as frames. Ids keep their bytes, and the end of the input is told only when the requests read
+// before it are answered.
+package link
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"example.com/mcp/framing"
+)
+
+// Options are the settings of a Link. The zero value is a server's.
+type Options struct {
+	MaxLine      int                   // longest line accepted, as in framing.Reader
+	OnBadLine    func(framing.Message) // called for each line that the SDK does not get to see; must not wait for the SDK
+	Quiet        bool                  // do not answer bad lines, and tell the end of the input at once: a client
+	DrainTimeout time.Duration         // how long the end of the input is held back for answers; 0: 5 s
+}
+
+// maxAnswers is how many bad lines in a row are answered. Two peers that answer each other's answers would never stop; and
+// so many short frames fit in a pipe, so that answering them cannot block a reader whose peer does not read.
+const maxAnswers = 100
+
+// A Link is one connection. Next is for one goroutine; Write and Close may be called at any time by any.
+type Link struct {
+	opts Options
+	in   *framing.Reader
+	out  *framing.Writer
+	raw  io.Writer // under out
+	bad  int       // lines rejected since the last good one; used by Next alone
+
+	writeMu sync.Mutex         // held while the output blocks; never taken by Next
+	written framing.LineReader // cuts what the SDK writes into messages
+
+	mu     sync.Mutex
+	inHand map[string]struct{} // requests handed on and not answered yet, by the key of their id
+	idle   chan struct{}       // if not nil: to be closed when inHand becomes empty
+
+	closed    chan struct{}
+	closeOnce sync.Once
+}
+
+// New returns a Link that reads from in and writes to out.
+func New(in io.Reader, out io.Writer, opts Options) *Link {
+	l := &Link{opts: opts, in: framing.NewReader(in), out: framing.NewWriter(out), raw: out}
+	l.in.MaxLine = opts.MaxLine
+	l.written.MaxLine = -1
+	l.inHand = map[string]struct{}{}
+	l.closed = make(chan struct{})
+	return l
+}
+
+// Next returns the next Request, Notification or Response for the SDK, or the error that ended the input: io.EOF at its
+// orderly end, and then only once the requests in hand are answered.
+func (l *Link) Next() (framing.Message, error) {
+	for {
+		m, err := l.in.ReadMessage()
+		if err != nil {
+			l.drain()
+			return m, err
+		}
+		if answer, ok := l.admit(&m); !ok {
+			l.reject(m, answer)
+			continue
+		}
+		l.bad = 0
+		return m, nil
+	}
+}
+
+// admit prepares m for the SDK, or reports false and the answer that its sender gets, if any.
+func (l *Link) admit(m *framing.Message) (answer *reply, ok bool) {
+	switch m.Kind {
+	case framing.Request:
+		hidden, changed := hideID(m.ID)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if _, ok := l.inHand[idKey(hidden)]; ok {
+			return errorReply(m.ID, codeInvalidRequest, errors.New("a request with this id is in hand")), false
+		}
+		l.inHand[idKey(hidden)] = struct{}{}
+		if changed {
+			m.ID, m.Line = hidden, nil
+		}
+		return nil, true
+	case framing.Notification:
+		l.cancelled(m)
+		return nil, true
+	case framing.Response:
+		// JSON-RPC 2.0 section 5: id null says that the peer could not read one of our lines, not which.
+		return nil, m.ID != nil && string(m.ID) != "null"
+	}
+	return answerTo(*m), false
+}
+
+// cancelled takes the request that m cancels off the list, if m is a cancellation: it may stay unanswered.
+func (l *Link) cancelled(m *framing.Message) {
+	if m.Method != "notifications/cancelled" {
+		return
+	}
+	var params map[string]json.RawMessage
+	if json.Unmarshal(m.Params, &params) != nil {
+		return
+	}
+	hidden, changed := hideID(params["requestId"])
+	if changed {
+		params["requestId"] = hidden
+		m.Params, _ = json.Marshal(params)
+		m.Line = nil
+	}
+	l.answered(hidden)
+}
+
+// reject reports m and sends answer, if there is one and it is wanted.
+func (l *Link) reject(m framing.Message, answer *reply) {
+	l.bad++
+	if l.opts.OnBadLine != nil {
+		l.opts.OnBadLine(m)
+	}
+	if answer != nil && !l.opts.Quiet && l.bad <= maxAnswers {
+		_ = l.out.WriteMessage(answer) // a broken output is the SDK's to see, at its next Write
+	}
+}
+
+// drain waits until the requests in hand are answered. Both SDKs give up everything in hand when they see the end of their
+// input, so that a peer which writes its requests, closes and reads would get no answers.
+func (l *Link) drain() {
+	l.mu.Lock()
+	if l.opts.Quiet || len(l.inHand) == 0 {
+		l.mu.Unlock()
+		return
+	}
+	idle := make(chan struct{})
+	l.idle = idle
+	l.mu.Unlock()
+	timeout := l.opts.DrainTimeout
+	if timeout == 0 {
+		timeout = 5 * time.Second
+	}
+	select {
+	case <-idle:
+	case <-l.closed:
+	case <-time.After(timeout):
+	}
+}
+
+// Write takes JSON lines from the SDK, cut anyhow, and writes each complete one as one frame. p is not kept.
+func (l *Link) Write(p []byte) (int, error) {
+	l.writeMu.Lock()
+	defer l.writeMu.Unlock()
+	for _, m := range l.written.Feed(p) {
+		if m.Kind == framing.Malformed {
+			return 0, fmt.Errorf("link: the SDK wrote no JSON: %w", m.Err)
+		}
+		hidden := m.ID
+		if id, ok := showID(hidden); ok && m.Kind == framing.Response {
+			m.ID, m.Line = id, nil
+		}
+		if err := l.out.WriteMessage(m); err != nil {
+			l.Close() // nobody is left to wait for the other answers
+			return 0, err
+		}
+		if m.Kind == framing.Response {
+			l.answered(hidden)
+		}
+	}
+	return len(p), nil
+}
+
+// answered takes a request off the list.
+func (l *Link) answered(id json.RawMessage) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.inHand, idKey(id))
+	if l.idle != nil && len(l.inHand) == 0 {
+		close(l.idle)
+		l.idle = nil
+	}
+}
+
+// Close ends a wait for answers and closes the output if it can be closed. It may be called more than once.
+func (l *Link) Close() (err error) {
+	l.closeOnce.Do(func() {
+		close(l.closed)
+		if c, ok := l.raw.(io.Closer); ok {
+			err = c.Close()
+		}
+	})
+	return err
+}
