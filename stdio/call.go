@@ -79,7 +79,7 @@ func (c *Conn) Notify(ctx context.Context, method string, params any) error {
 func (c *Conn) register(w *call) (int64, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.calls == nil {
+	if c.callErr != nil {
 		return 0, c.callErr
 	}
 	c.lastID++
@@ -233,6 +233,15 @@ func callID(raw json.RawMessage) (int64, bool) {
 	return id, true
 }
 
+// refuseCalls fails the calls to come, not those in flight.
+func (c *Conn) refuseCalls() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.callErr == nil {
+		c.callErr = ErrClosed
+	}
+}
+
 // failCalls fails all calls, those to come included. end is what Run returns.
 func (c *Conn) failCalls(end error) {
 	c.mu.Lock()
@@ -244,12 +253,13 @@ func (c *Conn) failCalls(end error) {
 	if c.cause != nil {
 		end = c.cause(end)
 	}
+	err := closedBy(end)
 	c.mu.Lock()
 	calls := c.calls
-	c.calls, c.callErr = nil, closedBy(end)
+	c.calls, c.callErr = nil, err
 	c.mu.Unlock()
 	for _, w := range calls {
-		w.err = c.callErr
+		w.err = err
 		w.done <- struct{}{}
 	}
 }

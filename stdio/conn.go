@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"example.com/mcp/framing"
 )
@@ -24,6 +25,8 @@ type Conn struct {
 	// cause, if set, turns what ended the connection into what the calls in flight get. A Client waits in it for the
 	// exit status of its server.
 	cause func(error) error
+	// linger is how long reading goes on after a failed write. What a server has written before it died is still to be had.
+	linger time.Duration
 
 	mu      sync.Mutex
 	queue   queue
@@ -83,6 +86,12 @@ func (c *Conn) Run(ctx context.Context) error {
 		err = c.drain(ctx, err)
 	case <-c.out.broken:
 		err = c.out.failure()
+		if c.linger > 0 {
+			select {
+			case <-read:
+			case <-time.After(c.linger):
+			}
+		}
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
