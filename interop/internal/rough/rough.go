@@ -15,6 +15,9 @@ import (
 // Ended stands in a list of answers where the server ended before it answered the ping that follows the case.
 const Ended = "ended"
 
+// NoInit stands in a list of answers where initialize got no result, and the server lives.
+const NoInit = "initialize lost"
+
 // MaxLine is the limit that servers under test are given, where they take one.
 const MaxLine = 4096
 
@@ -26,82 +29,131 @@ type Case struct {
 	Want  []string // over framing, whatever the SDK
 	GoSDK []string // observed: go-sdk v1.8.0 on its own transport
 	MCPGo []string // observed: mcp-go v1.2.1 on its own reader
+	TS    []string // observed: TypeScript SDK 1.32.2 and 2.4.0
 }
 
 // Cases are the cases. In each the server is alive when the next request comes, if it is over framing.
 var Cases = []Case{
 	{Name: "log line", Send: "Server listening on port 3000\n",
 		Want:  []string{"-32700 null"},
-		GoSDK: []string{Ended}, MCPGo: []string{"-32700 null"}},
+		GoSDK: []string{Ended},
+		MCPGo: []string{"-32700 null"},
+		TS:    nil},
 	{Name: "BOM at the start", Start: "\ufeff",
 		Want:  nil,
-		GoSDK: []string{Ended}, MCPGo: []string{"-32700 null"}}, // mcp-go loses initialize
+		GoSDK: []string{Ended},
+		MCPGo: []string{"-32700 null", NoInit},
+		TS:    []string{NoInit}},
 	{Name: "BOM later", Send: "\ufeff" + ping("7"),
 		Want:  []string{"-32700 null"},
-		GoSDK: []string{Ended}, MCPGo: []string{"-32700 null"}},
+		GoSDK: []string{Ended},
+		MCPGo: []string{"-32700 null"},
+		TS:    nil},
 	{Name: "blank lines", Send: "\n \t\n\r\n",
 		Want:  nil,
-		GoSDK: nil, MCPGo: []string{"-32700 null", "-32700 null", "-32700 null"}},
+		GoSDK: nil,
+		MCPGo: []string{"-32700 null", "-32700 null", "-32700 null"},
+		TS:    nil},
 	{Name: "CRLF", Send: strings.Replace(ping("7"), "\n", "\r\n", 1),
 		Want:  []string{"result 7"},
-		GoSDK: []string{"result 7"}, MCPGo: []string{"result 7"}},
+		GoSDK: []string{"result 7"},
+		MCPGo: []string{"result 7"},
+		TS:    []string{"result 7"}},
 	{Name: "space before the newline", Send: strings.Replace(ping("7"), "\n", " \n", 1),
 		Want:  []string{"result 7"},
-		GoSDK: []string{Ended}, MCPGo: []string{"result 7"}},
+		GoSDK: []string{Ended},
+		MCPGo: []string{"result 7"},
+		TS:    []string{"result 7"}},
 	{Name: "message broken over two lines", Send: strings.Replace(ping("7"), `,"method"`, ",\n"+`"method"`, 1),
 		Want:  []string{"-32700 null", "-32700 null"},
-		GoSDK: []string{"result 7"}, MCPGo: []string{"-32700 null", "-32700 null"}},
+		GoSDK: []string{"result 7"},
+		MCPGo: []string{"-32700 null", "-32700 null"},
+		TS:    nil},
 	{Name: "two messages on one line", Send: strings.TrimSpace(ping("7")) + ping("8"),
 		Want:  []string{"-32700 null"},
-		GoSDK: []string{Ended}, MCPGo: []string{"-32700 null"}},
+		GoSDK: []string{Ended},
+		MCPGo: []string{"-32700 null"},
+		TS:    nil},
 	{Name: "Content-Length header", Send: "Content-Length: 40\r\n\r\n" + ping("7"),
 		Want:  []string{"-32700 null", "result 7"},
-		GoSDK: []string{Ended}, MCPGo: []string{"-32700 null", "-32700 null", "result 7"}},
+		GoSDK: []string{Ended},
+		MCPGo: []string{"-32700 null", "-32700 null", "result 7"},
+		TS:    []string{"result 7"}},
 	{Name: "invalid UTF-8", Send: `{"jsonrpc":"2.0","id":7,"method":"ping","params":{"x":"` + "\xff" + `"}}` + "\n",
 		Want:  []string{"-32700 null"},
-		GoSDK: []string{"result 7"}, MCPGo: []string{"result 7"}},
+		GoSDK: []string{"result 7"},
+		MCPGo: []string{"result 7"},
+		TS:    []string{"result 7"}},
 	{Name: "not JSON-RPC", Send: `{"id":7}` + "\n42\n",
 		Want:  []string{"-32600 7", "-32600 null"},
-		GoSDK: []string{Ended}, MCPGo: []string{"-32600 7", "-32700 null"}},
+		GoSDK: []string{Ended},
+		MCPGo: []string{"-32600 7", "-32700 null"},
+		TS:    nil},
 	{Name: "method not a string", Send: `{"jsonrpc":"2.0","id":7,"method":7}` + "\n",
 		Want:  []string{"-32600 7"},
-		GoSDK: []string{Ended}, MCPGo: []string{"-32700 null"}},
+		GoSDK: []string{Ended},
+		MCPGo: []string{"-32700 null"},
+		TS:    nil},
 	{Name: "batch", Send: "[" + strings.TrimSpace(ping("7")) + "]\n",
 		Want:  []string{"-32600 null"},
-		GoSDK: []string{Ended}, MCPGo: []string{"-32700 null"}},
+		GoSDK: []string{Ended},
+		MCPGo: []string{"-32700 null"},
+		TS:    nil},
 	{Name: "error response with id null", Send: `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"what?"}}` + "\n",
 		Want:  nil,
-		GoSDK: []string{Ended}, MCPGo: nil},
+		GoSDK: []string{Ended},
+		MCPGo: nil,
+		TS:    nil},
 	{Name: "broken response", Send: `{"jsonrpc":"2.0","id":7,"result":1,"error":{"code":1,"message":"both"}}` + "\n",
 		Want:  nil,
-		GoSDK: nil, MCPGo: nil},
+		GoSDK: nil,
+		MCPGo: nil,
+		TS:    nil},
 	{Name: "request over the limit", Send: `{"jsonrpc":"2.0","method":"ping","params":{"x":"` + strings.Repeat("x", 2*MaxLine) + `"},"id":7}` + "\n",
 		Want:  []string{"-32600 7"},
-		GoSDK: []string{Ended}, MCPGo: []string{"result 7"}}, // mcp-go has no limit
+		GoSDK: []string{Ended},
+		MCPGo: []string{"result 7"},
+		TS:    []string{"result 7"}}, // mcp-go has no limit
 	{Name: "nested 1,500 deep", Send: `{"jsonrpc":"2.0","id":7,"method":"none","params":{"x":` + strings.Repeat("[", 1500) + strings.Repeat("]", 1500) + "}}\n",
 		Want:  []string{"-32601 7"},
-		GoSDK: []string{Ended}, MCPGo: []string{"-32601 7"}},
+		GoSDK: []string{Ended},
+		MCPGo: []string{"-32601 7"},
+		TS:    []string{"-32601 7"}},
 	{Name: "repeated id", Send: `{"jsonrpc":"2.0","id":7,"id":8,"method":"ping"}` + "\n",
 		Want:  []string{"-32600 7"},
-		GoSDK: []string{"result 8"}, MCPGo: []string{"result 8"}},
+		GoSDK: []string{"result 8"},
+		MCPGo: []string{"result 8"},
+		TS:    []string{"result 8"}},
 	{Name: "request with id null", Send: ping("null"),
 		Want:  []string{"-32600 null"},
-		GoSDK: nil, MCPGo: nil},
+		GoSDK: nil,
+		MCPGo: nil,
+		TS:    nil},
 	{Name: "id with a fraction", Send: ping("1.5"),
 		Want:  []string{"-32600 1.5"},
-		GoSDK: []string{"result 1"}, MCPGo: []string{"result 1.5"}},
+		GoSDK: []string{"result 1"},
+		MCPGo: []string{"result 1.5"},
+		TS:    nil},
 	{Name: "id 2^53", Send: ping("9007199254740992"),
 		Want:  []string{"result 9007199254740992"},
-		GoSDK: []string{"result 9007199254740992"}, MCPGo: []string{"result 9007199254740992"}},
+		GoSDK: []string{"result 9007199254740992"},
+		MCPGo: []string{"result 9007199254740992"},
+		TS:    nil},
 	{Name: "id 2^53+1", Send: ping("9007199254740993"),
 		Want:  []string{"result 9007199254740993"},
-		GoSDK: []string{"result 9007199254740992"}, MCPGo: []string{"result 9007199254740992"}},
+		GoSDK: []string{"result 9007199254740992"},
+		MCPGo: []string{"result 9007199254740992"},
+		TS:    nil},
 	{Name: "id -2^63-1", Send: ping("-9223372036854775809"),
 		Want:  []string{"result -9223372036854775809"},
-		GoSDK: []string{"result -9223372036854775808"}, MCPGo: []string{"result -9223372036854776000"}},
+		GoSDK: []string{"result -9223372036854775808"},
+		MCPGo: []string{"result -9223372036854776000"},
+		TS:    nil},
 	{Name: "id with an escaped NUL", Send: ping(`"a\u0000b"`),
 		Want:  []string{`result "a\u0000b"`},
-		GoSDK: []string{`result "a\u0000b"`}, MCPGo: []string{`result "a\u0000b"`}},
+		GoSDK: []string{`result "a\u0000b"`},
+		MCPGo: []string{`result "a\u0000b"`},
+		TS:    []string{`result "a\u0000b"`}},
 }
 
 func ping(id string) string { return `{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}` + "\n" }
@@ -168,12 +220,18 @@ func (p *Peer) Answer() string {
 	return Ended
 }
 
-// Run sends c and a ping after it, and fails t unless the answers to c are want, in any order.
+// Run sends c and a ping after it, closes, and fails t unless the answers to c are want, in any order.
 func (p *Peer) Run(t testing.TB, c Case, want []string) {
 	t.Helper()
-	got := p.exchange(c.Start+Handshake, "ready", 0)
-	if !slices.Contains(got, Ended) {
-		got = append(got, p.exchange(c.Send, "alive", len(want)-len(got))...)
+	expected := len(want)
+	for _, w := range want {
+		if w == NoInit || w == Ended {
+			expected--
+		}
+	}
+	got, init := p.exchange(c, expected)
+	if !init && !slices.Contains(got, Ended) {
+		got = append(got, NoInit)
 	}
 	slices.Sort(got)
 	if want = slices.Sorted(slices.Values(want)); !slices.Equal(got, want) {
@@ -181,19 +239,30 @@ func (p *Peer) Run(t testing.TB, c Case, want []string) {
 	}
 }
 
-// exchange sends s and then a ping with id ready. It returns the answers up to that ping's, and on until there are n.
-func (p *Peer) exchange(s, ready string, n int) (got []string) {
-	go p.Send(s + ping(`"`+ready+`"`))
-	for done := false; !done || len(got) < n; {
+// exchange returns the answers to c, and whether there was one to initialize. Ended is among them if the pings after the
+// handshake and after c are not both answered. The input is closed when these are, and expected answers besides: some may be
+// overtaken by the last ping's, and some servers forget what is in hand when their input ends.
+func (p *Peer) exchange(c Case, expected int) (got []string, init bool) {
+	go p.Send(c.Start + Handshake + ping(`"ready"`))
+	alive := false
+	for {
 		switch a := p.Answer(); a {
 		case `result "init"`:
-		case `result "` + ready + `"`:
-			done = true
+			init = true
+		case `result "ready"`: // only now is the handshake done with
+			go p.Send(c.Send + ping(`"alive"`))
+		case `result "alive"`:
+			alive = true
 		case Ended:
-			return append(got, a)
+			if !alive {
+				got = append(got, a)
+			}
+			return got, init
 		default:
 			got = append(got, a)
 		}
+		if alive && len(got) >= expected {
+			p.CloseInput()
+		}
 	}
-	return got
 }
