@@ -1,6 +1,7 @@
 package interop_test
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -66,5 +67,35 @@ func serveCommand(t *testing.T, cmd *exec.Cmd) func(in io.ReadCloser, out io.Wri
 		if err := cmd.Wait(); err != nil {
 			fmt.Fprintf(os.Stderr, "%v: %v\n", cmd.Args, err)
 		}
+	}
+}
+
+// output runs cmd and returns what it prints.
+func output(t *testing.T, cmd *exec.Cmd) string {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		t.Errorf("%v: %v\n%s%s", cmd.Args, err, &stdout, &stderr)
+	}
+	return stdout.String()
+}
+
+// TestTypeScriptServersAfterEndOfInput shows what becomes of a request in hand when the input ends.
+func TestTypeScriptServersAfterEndOfInput(t *testing.T) {
+	for line, want := range map[string]string{"v1": "result 1", "v2": rough.Ended} {
+		t.Run(line, func(t *testing.T) {
+			t.Parallel()
+			peer := rough.NewPeer(t, serveCommand(t, nodeCommand(t, "node/server.mjs", line)))
+			peer.Send(rough.Handshake)
+			if got := peer.Answer(); got != `result "init"` {
+				t.Fatalf("first answer = %s", got)
+			}
+			peer.Send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"slow","arguments":{}}}` + "\n")
+			peer.CloseInput()
+			if got := peer.Answer(); got != want {
+				t.Errorf("answer after the end of input = %s, want %s", got, want)
+			}
+		})
 	}
 }

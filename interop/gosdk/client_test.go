@@ -15,6 +15,7 @@ import (
 
 	"example.com/mcp/framing"
 	"example.com/mcp/framing/interop/gosdk"
+	"example.com/mcp/framing/interop/internal/rough"
 )
 
 // noise is what a server's libraries print between its messages.
@@ -202,5 +203,31 @@ func TestReadEnds(t *testing.T) {
 	}
 	if err := <-read; err != io.EOF {
 		t.Errorf("Read of a closed connection = %v, want io.EOF", err)
+	}
+}
+
+// TestClientOnRoughServers has servers with bad habits under the SDK's client, over framing and over its own transport.
+func TestClientOnRoughServers(t *testing.T) {
+	connect := func(ctx context.Context, transport mcp.Transport) int {
+		session, err := mcp.NewClient(&mcp.Implementation{Name: "client", Version: "1"}, nil).Connect(ctx, transport, nil)
+		if err != nil {
+			return 0
+		}
+		defer session.Close()
+		return rough.CountPings(func() error { return session.Ping(ctx, nil) })
+	}
+	for _, h := range rough.Habits {
+		t.Run("framing/"+h.Name, func(t *testing.T) {
+			in, out := h.Start()
+			if got := connect(t.Context(), &gosdk.IOTransport{Reader: in, Writer: out, Options: gosdk.Options{Quiet: true}}); got != h.Want {
+				t.Errorf("%d answers came, want %d", got, h.Want)
+			}
+		})
+		t.Run("stock/"+h.Name, func(t *testing.T) {
+			in, out := h.Start()
+			if got := connect(t.Context(), &mcp.IOTransport{Reader: in, Writer: out}); got != h.GoSDK {
+				t.Errorf("%d answers came, want %d", got, h.GoSDK)
+			}
+		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/client/transport"
@@ -161,5 +162,43 @@ func TestClientHearsOfBadLines(t *testing.T) {
 	}
 	if got := <-bad; got != noise {
 		t.Errorf("OnBadLine(%q), want %q", got, noise)
+	}
+}
+
+// TestClientOnRoughServers has servers with bad habits under mcp-go's client, over framing and without.
+func TestClientOnRoughServers(t *testing.T) {
+	connect := func(ctx context.Context, in io.Reader, out io.WriteCloser) int {
+		c := client.NewClient(transport.NewIO(in, out, io.NopCloser(strings.NewReader(""))))
+		if c.Start(ctx) != nil {
+			return 0
+		}
+		defer c.Close()
+		request := mcp.InitializeRequest{}
+		request.Params.ProtocolVersion = "2025-11-25"
+		if _, err := c.Initialize(ctx, request); err != nil {
+			return 0
+		}
+		return rough.CountPings(func() error { return c.Ping(ctx) })
+	}
+	for _, h := range rough.Habits {
+		t.Run("framing/"+h.Name, func(t *testing.T) {
+			in, out := h.Start()
+			stream := mcpgo.Wrap(in, out, mcpgo.Options{Quiet: true})
+			if got := connect(t.Context(), stream, stream); got != h.Want {
+				t.Errorf("%d answers came, want %d", got, h.Want)
+			}
+		})
+		t.Run("stock/"+h.Name, func(t *testing.T) {
+			ctx := t.Context()
+			if h.LosesHandshake() {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, time.Second) // it would wait for ever
+				defer cancel()
+			}
+			in, out := h.Start()
+			if got := connect(ctx, in, out); got != h.MCPGo {
+				t.Errorf("%d answers came, want %d", got, h.MCPGo)
+			}
+		})
 	}
 }
