@@ -153,6 +153,9 @@ func (s *session) end(prints bool) {
 	if stats.InvalidUTF8+stats.TooLong+stats.Truncated+stats.Unmatched+stats.Late+in[framing.Invalid]+in[framing.Batch] > 0 {
 		s.t.Errorf("something was wrong on the wire: %+v", stats)
 	}
+	if got, want := stats.Out.Kinds[framing.Response], in[framing.Request]; got != want {
+		s.t.Errorf("we wrote %d responses to %d requests", got, want)
+	}
 	if n := stats.InFlight + stats.Queued + stats.Calls; n > 0 {
 		s.t.Errorf("%d things are not over: %+v", n, stats)
 	}
@@ -355,10 +358,12 @@ func TestServerMemory(t *testing.T) {
 	s.end(false)
 }
 
-// TestServerThatPrints runs a published server which prints its search for a browser, on ports of this machine, to its stdout.
+// printingServer is a published server which prints its search for a browser, on ports of this machine, to its stdout.
+const printingServer = "node_modules/@agentdeskai/browser-tools-mcp/dist/mcp-server.js"
+
 func TestServerThatPrints(t *testing.T) {
 	t.Parallel()
-	s := start(t, nodeCommand(t, "node_modules/@agentdeskai/browser-tools-mcp/dist/mcp-server.js"), `{}`, nil)
+	s := start(t, nodeCommand(t, printingServer), `{}`, nil)
 	if tools := s.tools(); !tools["getConsoleLogs"] {
 		t.Errorf("tools = %v, want getConsoleLogs", tools)
 	}
