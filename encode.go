@@ -215,7 +215,7 @@ type Writer struct {
 type frame struct {
 	text []byte
 	err  error
-	told chan bool // true: your turn to write the queue; false: err is your result
+	told chan bool // nil unless it waits; true: your turn to write the queue; false: err is your result
 }
 
 // maxGather is how many bytes go out in one Write, at most, if there is more
@@ -225,7 +225,7 @@ const maxGather = 256 << 10
 // maxKept is the largest buffer that is kept for reuse.
 const maxKept = 64 << 10
 
-var frames = sync.Pool{New: func() any { return &frame{told: make(chan bool, 1)} }}
+var frames = sync.Pool{New: func() any { return new(frame) }}
 
 // NewWriter returns a Writer on w.
 func NewWriter(w io.Writer) *Writer { return &Writer{dst: w} }
@@ -245,9 +245,12 @@ func (w *Writer) WriteMessage(v any) error {
 		f.text = text
 		err = w.send(f)
 	}
-	if f.err = nil; cap(f.text) > maxKept {
+	if cap(f.text) > maxKept {
 		f.text = nil
 	}
+	// The channel is not for the pool: under testing/synctest one that comes
+	// from elsewhere does not count as waiting.
+	f.err, f.told = nil, nil
 	frames.Put(f)
 	return err
 }
@@ -259,6 +262,7 @@ func (w *Writer) send(f *frame) error {
 		return w.err
 	}
 	if w.writing {
+		f.told = make(chan bool, 1)
 		w.queue = append(w.queue, f)
 		w.mu.Unlock()
 		if turn := <-f.told; !turn {
