@@ -48,7 +48,7 @@ func appendValue(dst []byte, v any) ([]byte, error) {
 		return appendMessage(dst, &v)
 	case json.RawMessage:
 		if v != nil {
-			return appendRaw(dst, "the value", v)
+			return appendRaw(dst, "the value", v, 0)
 		}
 	}
 	return appendAny(dst, v)
@@ -66,11 +66,19 @@ func appendAny(dst []byte, v any) ([]byte, error) {
 	}
 	encoders.Put(e)
 	out = out[:len(out)-1] // Encode ends with a newline
-	if text := out[len(dst):]; !jsonscan.IsClean(text) {
+	text := out[len(dst):]
+	if jsonscan.IsTooDeep(text) {
+		return dst, errTooDeep
+	}
+	if !jsonscan.IsClean(text) {
 		out = jsonscan.AppendClean(out[:len(dst)], slices.Clone(text))
 	}
 	return out, nil
 }
+
+// errTooDeep is for values whose parts pass encoding/json, which checks each
+// piece of raw JSON by itself.
+var errTooDeep = fmt.Errorf("framing: the value is nested deeper than %d levels", jsonscan.MaxDepth)
 
 // An encoder is a json.Encoder that appends to a slice.
 type encoder struct {
@@ -90,9 +98,10 @@ func (e *encoder) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// appendRaw appends raw JSON, which the error calls by name.
-func appendRaw(dst []byte, name string, raw []byte) ([]byte, error) {
-	out, fault := jsonscan.AppendCompact(dst, raw)
+// appendRaw appends raw JSON, which the error calls by name and which will lie
+// in depth objects.
+func appendRaw(dst []byte, name string, raw []byte, depth int) ([]byte, error) {
+	out, fault := jsonscan.AppendCompact(dst, raw, depth)
 	if fault.Code != jsonscan.OK {
 		return dst, fmt.Errorf("framing: %s is not JSON: byte %d: %s",
 			name, fault.Offset, jsonscan.Explain(raw, fault, false))
@@ -108,7 +117,7 @@ func appendMessage(dst []byte, m *Message) ([]byte, error) {
 	case m.Kind == Malformed:
 		return appendAny(dst, map[string]string{"parse_error": string(m.Line)})
 	}
-	return appendRaw(dst, "Line", m.Line)
+	return appendRaw(dst, "Line", m.Line, 0)
 }
 
 // appendComposed appends the object of m's members, in the order in which
@@ -175,7 +184,7 @@ func (c *composer) add(head, name string, raw []byte, ok func([]byte) bool, want
 	}
 	c.out = append(c.out, head...)
 	at := len(c.out)
-	c.out, c.err = appendRaw(c.out, name, raw)
+	c.out, c.err = appendRaw(c.out, name, raw, 1)
 	if c.err == nil && ok != nil && !ok(c.out[at:]) {
 		c.err = fmt.Errorf("%w: %s is not %s", ErrInvalidMessage, name, want)
 	}

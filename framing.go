@@ -214,6 +214,9 @@ func (m *Message) parse(text []byte, n int, known *names, eof bool) {
 }
 
 func lineError(line []byte, fault jsonscan.Fault, eof bool) *LineError {
+	if at := jsonscan.InvalidAt(line); fault.Code == jsonscan.Truncated && !eof && at >= 0 {
+		fault = jsonscan.Fault{Code: jsonscan.InvalidUTF8, Offset: at} // nothing will complete it
+	}
 	e := &LineError{Offset: fault.Offset, Err: ErrSyntax}
 	switch {
 	case fault.Code == jsonscan.InvalidUTF8:

@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"math"
+	"slices"
 	"sync"
 
 	"example.com/mcp/framing/internal/jsonscan"
@@ -69,29 +70,32 @@ func (r *LineReader) Feed(chunk []byte) []Message {
 		n := copy(r.room(min(len(chunk), minRead)), chunk)
 		r.advance(n)
 		chunk = chunk[n:]
-		for ok := true; ok; {
-			if len(ms) == cap(ms) {
-				ms = grow(ms, r.buf[r.searched:], chunk)
-			}
-			slot := ms[len(ms) : len(ms)+1]
-			if ok = r.next(&slot[0]); ok {
-				ms = ms[:len(ms)+1]
-			}
-		}
-	}
-	if len(ms) == 0 {
-		return nil
+		ms = r.appendReady(ms, chunk)
 	}
 	return ms
 }
 
-// grow makes room in ms for the messages in the bytes to come: for as many as
-// there are newlines, so that one allocation does. A flood of blank lines is
-// not taken at its word: no real message is shorter than 32 bytes.
-func grow(ms []Message, buf, chunk []byte) []Message {
-	lines := bytes.Count(buf, newline) + bytes.Count(chunk, newline)
-	n := len(ms) + 1 + min(lines, len(ms)+(len(buf)+len(chunk))/32)
-	return append(make([]Message, 0, n), ms...)
+// appendReady appends the messages in buf. Room is made for as many as there
+// are newlines, in the chunk's rest too, so that one allocation does. A flood
+// of blank lines is not taken at its word: no real message is shorter than 32
+// bytes.
+func (r *LineReader) appendReady(ms []Message, rest []byte) []Message {
+	for {
+		if len(ms) == cap(ms) {
+			lines := bytes.Count(r.buf[r.searched:], newline)
+			if lines == 0 {
+				r.next(nil)
+				return ms
+			}
+			lines += bytes.Count(rest, newline)
+			ms = slices.Grow(ms, min(lines, 1+len(ms)+(len(r.buf)-r.searched+len(rest))/32))
+		}
+		next := ms[:len(ms)+1]
+		if !r.next(&next[len(ms)]) {
+			return ms[:len(ms):cap(ms)]
+		}
+		ms = next
+	}
 }
 
 var newline = []byte{'\n'}
@@ -183,8 +187,9 @@ func (r *LineReader) leaveParts(rest []byte) {
 	r.parts, r.block = nil, nil
 }
 
-// next sets m to the next message in the block and reports whether there is
-// one. If not, more bytes are needed.
+// next sets m, which must be zero, to the next message in buf and reports
+// whether there is one. If not, more bytes are needed. Without a newline in buf
+// m is not touched.
 func (r *LineReader) next(m *Message) bool {
 	if !r.began && !r.begin() {
 		return false

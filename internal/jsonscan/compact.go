@@ -8,9 +8,10 @@ import (
 // AppendCompact appends the JSON text src to dst as it may stand in a frame:
 // without white space between tokens and cleaned as AppendClean does. If src
 // is not one JSON text, it returns dst as it was and the fault. Broken UTF-8 in
-// strings is no fault.
-func AppendCompact(dst, src []byte) ([]byte, Fault) {
-	s := scanner{end: len(src), raw: true}
+// strings is no fault. The text will lie in depth arrays and objects, which
+// count towards MaxDepth.
+func AppendCompact(dst, src []byte, depth int) ([]byte, Fault) {
+	s := scanner{end: len(src), raw: true, outer: depth}
 	if s.document(src, new(Doc)) < 0 {
 		return dst, s.fault
 	}

@@ -2,8 +2,8 @@ package jsonscan
 
 import "bytes"
 
-// maxSalvage is the longest id or method that Salvage keeps, in bytes with
-// their quotes.
+// maxSalvage is the longest id and the longest method that Salvage keeps, in
+// bytes as they are written: of an id with its quotes, of a method without.
 const maxSalvage = 1024
 
 // Salvage watches the bytes of a line that is too long to be kept and notes
@@ -38,7 +38,7 @@ func (s *Salvage) Write(p []byte) {
 // ID returns the id, if it is a string or a number, else nil.
 func (s *Salvage) ID() []byte {
 	id := s.values[ID]
-	if len(id) == 0 || !(id[0] == '"' || id[0] == '-' || isDigit(id[0])) || !isJSON(id) {
+	if len(id) == 0 || len(id) > maxSalvage || !(id[0] == '"' || id[0] == '-' || isDigit(id[0])) || !isJSON(id) {
 		return nil
 	}
 	return id
@@ -218,7 +218,7 @@ func (s *Salvage) collect(first []byte) {
 
 // add goes on with the text, and gives it up where it grows too long.
 func (s *Salvage) add(p []byte) {
-	if s.keep = s.keep && len(s.text)+len(p) <= maxSalvage; s.keep {
+	if s.keep = s.keep && len(s.text)+len(p) <= maxSalvage+len(`""`); s.keep {
 		s.text = append(s.text, p...)
 	}
 }

@@ -110,6 +110,7 @@ func exactFault(b []byte) Fault {
 type scanner struct {
 	end    int  // where the text ends
 	raw    bool // LF is white space: the text is no line
+	outer  int  // arrays and objects that the text will lie in
 	spaced bool // there is white space between tokens
 	fault  Fault
 	seen   uint64 // all words of all strings, or'ed: has a top bit set if not all is ASCII
@@ -128,11 +129,11 @@ func (s *scanner) document(b []byte, d *Doc) int {
 	d.Start, d.Type = i, b[i]
 	switch b[i] {
 	case '{':
-		i = s.object(b, i, 1, d)
+		i = s.object(b, i, s.outer+1, d)
 	case '[':
 		j := s.space(b, i+1)
 		d.Empty = j < len(b) && b[j] == ']'
-		i = s.array(b, i, 1)
+		i = s.array(b, i, s.outer+1)
 	default:
 		i = s.value(b, i, 0)
 	}

@@ -63,7 +63,7 @@ func (s *scanner) dense(b []byte, i int) int {
 		x7 := x & low
 		notSlash := (x7 ^ '\\'*ones) + low | x
 		notQuote := (x7 ^ '"'*ones) + low | x
-		notCode := ((x7 ^ 'n'*ones) + low) & ((x7 ^ 't'*ones) + low) & ((x7 ^ 'r'*ones) + low) | x
+		notCode := ((x7^'n'*ones)+low)&((x7^'t'*ones)+low)&((x7^'r'*ones)+low) | x
 		slash := ^notSlash & highs
 		starts := slash &^ carry
 		code := ((starts<<8 | odd) - starts) ^ odd

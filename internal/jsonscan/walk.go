@@ -56,3 +56,13 @@ func NameIs(quoted []byte, name string) bool {
 	return string(quoted[1:len(quoted)-1]) == name ||
 		bytes.IndexByte(quoted, '\\') >= 0 && Unquote(quoted) == name
 }
+
+// IsTooDeep reports whether b, a JSON text, is nested deeper than MaxDepth. Few
+// texts have brackets enough to need a closer look.
+func IsTooDeep(b []byte) bool {
+	if bytes.Count(b, []byte("["))+bytes.Count(b, []byte("{")) <= MaxDepth {
+		return false
+	}
+	s := scanner{end: len(b)}
+	return s.document(b, new(Doc)) < 0 && s.fault.Code == TooDeep
+}
