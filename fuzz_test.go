@@ -171,7 +171,7 @@ func FuzzMemory(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, in []byte, maxLine, size uint16) {
-		const total = 1 << 20
+		const total = 1 << 18
 		if len(in) == 0 {
 			return
 		}
