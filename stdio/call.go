@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
-	"sync"
 
 	"example.com/mcp/framing"
 )
@@ -13,14 +12,13 @@ import (
 // maxGone is the number of given-up calls whose late answers are known as such.
 const maxGone = 1024
 
-// call is a request of ours that waits for its answer. Whoever takes it out of Conn.calls fills it and signals done, once.
+// call is a request of ours that waits for its answer. Whoever takes it out of Conn.calls fills it and closes done. It is
+// not pooled: a channel made in a testing/synctest bubble must not come up in another.
 type call struct {
-	done chan struct{} // one place
+	done chan struct{}
 	msg  framing.Message
 	err  error
 }
-
-var callPool = sync.Pool{New: func() any { return &call{done: make(chan struct{}, 1)} }}
 
 // Call sends a request and waits for its answer, which it parses into result as [json.Unmarshal] does; a *json.RawMessage
 // gets the bytes without parsing, and a nil result ignores them. params is what [framing.Encode] takes, an object or an
@@ -34,10 +32,9 @@ func (c *Conn) Call(ctx context.Context, method string, params, result any) erro
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	w := callPool.Get().(*call)
+	w := &call{done: make(chan struct{})}
 	id, err := c.register(w)
 	if err != nil {
-		callPool.Put(w)
 		return err
 	}
 	if err := c.sendCall(ctx, id, method, params); err != nil {
@@ -47,7 +44,6 @@ func (c *Conn) Call(ctx context.Context, method string, params, result any) erro
 	case <-w.done:
 	case <-ctx.Done():
 		if c.giveUp(ctx, id, method) {
-			callPool.Put(w)
 			return ctx.Err()
 		}
 		<-w.done // the answer was faster
@@ -114,7 +110,6 @@ func (c *Conn) withdraw(ctx context.Context, id int64, w *call, err error) error
 		<-w.done
 		return w.finish(nil)
 	}
-	callPool.Put(w)
 	return err
 }
 
@@ -214,7 +209,7 @@ func (c *Conn) settleCall(m *framing.Message, err error) bool {
 		return false
 	}
 	w.msg, w.err = *m, err
-	w.done <- struct{}{}
+	close(w.done)
 	return true
 }
 
@@ -260,17 +255,15 @@ func (c *Conn) failCalls(end error) {
 	c.mu.Unlock()
 	for _, w := range calls {
 		w.err = err
-		w.done <- struct{}{}
+		close(w.done)
 	}
 }
 
-// finish returns w to the pool and the outcome to the caller.
+// finish returns the outcome to the caller.
 func (w *call) finish(result any) error {
-	m, err := w.msg, w.err
-	w.msg, w.err = framing.Message{}, nil
-	callPool.Put(w)
-	if err != nil {
-		return err
+	m := &w.msg
+	if w.err != nil {
+		return w.err
 	}
 	if m.ErrorObject != nil {
 		return received(m.ErrorObject)
