@@ -178,11 +178,9 @@ func (c *Conn) bad(m *framing.Message, b *batch) {
 
 // report tells OnBadLine and the log about m.
 func (c *Conn) report(m *framing.Message) {
-	attrs := []any{"kind", m.Kind.String(), "bytes", len(m.Line)}
-	if m.Err != nil {
-		attrs = append(attrs, slog.Any("err", m.Err))
+	if c.opt.Logger.Enabled(c.ctx, slog.LevelWarn) { // or a flood of them would cost more here than in the reader
+		c.opt.Logger.Warn("bad line", "kind", m.Kind.String(), "bytes", len(m.Line), "err", m.Err)
 	}
-	c.opt.Logger.Warn("bad line", attrs...)
 	if c.opt.OnBadLine != nil {
 		c.opt.OnBadLine(*m)
 	}
