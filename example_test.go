@@ -21,16 +21,15 @@ Server ready
 	for m, err := range r.All() {
 		switch {
 		case err != nil:
-			fmt.Println("the stream broke:", err)
+			fmt.Fprintln(os.Stderr, "the stream broke:", err)
 		case m.Kind == framing.Request:
 			w.WriteMessage(&framing.Message{ID: m.ID, Result: json.RawMessage(`{}`)})
-		case m.Err != nil:
-			fmt.Println(m.Err)
+		case m.Err != nil: // framing: not a JSON text: byte 0: text, not JSON: "Server ready"; a log line?
+			fmt.Fprintln(os.Stderr, m.Err)
 		}
 	}
 	// Output:
 	// {"jsonrpc":"2.0","id":1,"result":{}}
-	// framing: not a JSON text: byte 0: text, not JSON: "Server ready"; a log line?
 	// {"jsonrpc":"2.0","id":9007199254740993,"result":{}}
 }
 
