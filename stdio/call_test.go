@@ -65,7 +65,7 @@ func TestCallErrors(t *testing.T) {
 			case "data":
 				return nil, &Error{-5, "no", map[string]int{"a": 1}}
 			case "big":
-				return nil, &Error{math.MaxInt64, "big", nil}
+				return nil, &Error{math.MaxInt, "big", nil}
 			}
 			return nil, io.ErrNoProgress
 		}, nil, nil)
@@ -77,7 +77,7 @@ func TestCallErrors(t *testing.T) {
 		if want := `no (code -5, data {"a":1})`; err.Error() != want {
 			t.Errorf("Error() = %q, want %q", err, want)
 		}
-		if err := a.Call(t.Context(), "big", nil, nil); err.Error() != "big (code 9223372036854775807)" {
+		if err := a.Call(t.Context(), "big", nil, nil); err.Error() != fmt.Sprintf("big (code %d)", math.MaxInt) {
 			t.Errorf("Call() = %v, want the greatest code there is", err)
 		}
 		if err := a.Call(t.Context(), "m", nil, nil); !errors.As(err, &e) || e.Code != CodeInternalError || !strings.Contains(err.Error(), io.ErrNoProgress.Error()) {
@@ -102,6 +102,7 @@ func TestCallErrors(t *testing.T) {
 		if err := a.Notify(ended, "m", nil); err != context.Canceled {
 			t.Errorf("Notify() = %v, want %v", err, context.Canceled)
 		}
+		synctest.Wait() // what is written is counted after the Write
 		if s := a.Stats(); s.Calls != 0 || s.Out.Kinds[framing.Request] != 3 {
 			t.Errorf("Stats() has %d calls, %d requests sent, want 0, 3", s.Calls, s.Out.Kinds[framing.Request])
 		}
@@ -325,4 +326,47 @@ func TestBindAbsent(t *testing.T) {
 	if err := (&Request{}).Bind(&v); err != nil || v != 7 {
 		t.Errorf("Bind() = %v with %d, want nil with 7", err, v)
 	}
+}
+
+// What cannot be represented is an error, not some other number.
+func TestCallErrorCodeBeyondInt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, call := caller(t, nil)
+		result := call(t.Context(), "m")
+		p.next()
+		p.send(`{"jsonrpc":"2.0","id":1,"error":{"code":99999999999999999999,"message":"m"}}`)
+		var e *Error
+		if err := <-result; err == nil || errors.As(err, &e) {
+			t.Errorf("Call() = %v, want an error of our own", err)
+		}
+		p.end(nil)
+	})
+}
+
+// A call on a broken connection waits for the reason, as long as its context allows.
+func TestCallOnBrokenConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, w := io.Pipe()
+		c := NewConn(r, writerFunc(func([]byte) (int, error) { return 0, io.ErrClosedPipe }), nil, nil)
+		c.linger = time.Second
+		reason := errors.New("exit status 9")
+		c.cause = func(error) error { return reason }
+		run := make(chan error, 1)
+		go func() { run <- c.Run(t.Context()) }()
+		if err := c.Notify(t.Context(), "m", nil); err != io.ErrClosedPipe {
+			t.Errorf("Notify() = %v, want %v", err, io.ErrClosedPipe)
+		}
+		ctx, stop := context.WithTimeout(t.Context(), time.Millisecond)
+		defer stop()
+		if err := c.Call(ctx, "m", nil, nil); err != context.DeadlineExceeded {
+			t.Errorf("Call() = %v, want %v", err, context.DeadlineExceeded)
+		}
+		if err := c.Call(t.Context(), "m", nil, nil); !errors.Is(err, ErrClosed) || !errors.Is(err, reason) {
+			t.Errorf("Call() = %v, want %v and %v", err, ErrClosed, reason)
+		}
+		if err := <-run; err != io.ErrClosedPipe {
+			t.Errorf("Run() = %v, want %v", err, io.ErrClosedPipe)
+		}
+		w.Close()
+	})
 }

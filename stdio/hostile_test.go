@@ -172,7 +172,7 @@ func TestClientStopsReading(t *testing.T) {
 // When it reads again, everything is there.
 func TestClientReadsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const n = 200_000
+		const n = 120_000
 		r, w := io.Pipe()
 		out := stuck{make(chan struct{})}
 		c := NewConn(r, out, testMethods.Handle, &Options{MaxInFlight: 1, MaxQueued: -1})

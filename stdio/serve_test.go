@@ -35,6 +35,58 @@ func TestServe(t *testing.T) {
 	}
 }
 
+func TestServeFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "in")
+	if err := os.WriteFile(file, []byte(ping(1)+"\n"+ping(2)+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	cmd := child(t, "serve")
+	cmd.Stdin = f
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(string(out), "\n")
+	wantSame(t, codes(lines[:2]), []string{"1", "2"})
+}
+
+// Stdin keeps its mode if it is stdout too, as under inetd, or else prints to it would fail when it is full.
+func TestServeSocket(t *testing.T) {
+	swapStd(t)
+	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(dup2(pair[0], 0), dup2(pair[0], 1)); err != nil {
+		t.Fatal(err)
+	}
+	syscall.Close(pair[0])
+	s, err := claim()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.blocking {
+		t.Error("a socket that is stdin and stdout was made non-blocking")
+	}
+	s.restore()
+	run := make(chan error, 1)
+	go func() { run <- Serve(t.Context(), testMethods.Handle, nil) }()
+	syscall.Write(pair[1], []byte(ping(1)+"\n"))
+	buf := make([]byte, 1000)
+	if n, err := syscall.Read(pair[1], buf); string(buf[:max(n, 0)]) != pong(1)+"\n" {
+		t.Errorf("read %q, %v, want %s", buf[:max(n, 0)], err, pong(1))
+	}
+	syscall.Close(pair[1])
+	if err := <-run; err != nil {
+		t.Errorf("Serve() = %v, want nil", err)
+	}
+}
+
 // Whatever is printed while Serve runs is on stderr, from whomever.
 func TestServeClaimsStdout(t *testing.T) {
 	out, errs := runChild(t, "prints", ping(1)+"\n")
