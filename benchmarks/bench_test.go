@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"slices"
 	"testing"
 
 	"example.com/mcp/framing"
 	"example.com/mcp/framing/benchmarks/child"
 	"example.com/mcp/framing/benchmarks/contend"
+	"example.com/mcp/framing/benchmarks/peer"
 	"example.com/mcp/framing/benchmarks/traffic"
 )
 
@@ -96,4 +98,45 @@ func BenchmarkPipe(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkPeer calls a child process of the same make over pipes.
+func BenchmarkPeer(b *testing.B) {
+	for _, p := range peer.Peers {
+		s, err := peer.Start(p)
+		if err != nil {
+			b.Fatal(err)
+		}
+		benchmarkPeer(b, "ping/"+p.Name, s.Ping)
+		if !p.Bare {
+			b.Run("ping64/"+p.Name, func(b *testing.B) { pingTogether(b, s) })
+		}
+		benchmarkPeer(b, "1MB/"+p.Name, func() error { _, err := s.Tool(); return err })
+		if err := s.Close(); err != nil {
+			b.Error(err)
+		}
+	}
+}
+
+func benchmarkPeer(b *testing.B, name string, call func() error) {
+	b.Run(name, func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if err := call(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// pingTogether spreads b.N pings over many callers.
+func pingTogether(b *testing.B, s peer.Session) {
+	b.SetParallelism((peer.Callers + runtime.GOMAXPROCS(0) - 1) / runtime.GOMAXPROCS(0))
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if err := s.Ping(); err != nil {
+				b.Error(err)
+			}
+		}
+	})
 }

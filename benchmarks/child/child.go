@@ -21,6 +21,9 @@ var roles = map[string]func(args []string) error{
 	"write": write,
 }
 
+// Register adds a role. Call it from an init function.
+func Register(role string, run func(args []string) error) { roles[role] = run }
+
 // Main does not return in a child process. Call it first in main or TestMain.
 func Main() {
 	args := strings.Fields(os.Getenv(variable))
@@ -39,7 +42,7 @@ func Main() {
 	os.Exit(0)
 }
 
-// Command returns this program as a child with a role:
+// Command returns this program as a child with a role, a registered one or
 //
 //	write N   writes at least N small messages to stdout
 func Command(ctx context.Context, args ...string) *exec.Cmd {
@@ -47,6 +50,14 @@ func Command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd.Env = append(os.Environ(), variable+"="+strings.Join(args, " "))
 	cmd.Stderr = os.Stderr
 	return cmd
+}
+
+// Behind returns cmd started by the command line of prefix, as programs like
+// mcptap take it: PREFIX… COMMAND ARGS….
+func Behind(cmd *exec.Cmd, prefix ...string) *exec.Cmd {
+	behind := exec.Command(prefix[0], append(prefix[1:len(prefix):len(prefix)], cmd.Args...)...)
+	behind.Env, behind.Stderr = cmd.Env, cmd.Stderr
+	return behind
 }
 
 // write writes the same 8,000 or so messages over and over, in writes of 64 KB,

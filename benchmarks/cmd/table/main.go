@@ -1,6 +1,6 @@
 // Table measures and prints the tables of the README in Markdown.
 //
-//	table [flags] [read] [write] [lines] [memory] [pipe]
+//	table [flags] [read] [write] [lines] [memory] [pipe] [peer]
 //
 // Without a name it prints every table.
 package main
@@ -42,6 +42,7 @@ var tables = []struct {
 	{"lines", linesTable},
 	{"memory", memoryTable},
 	{"pipe", pipeTable},
+	{"peer", peerTable},
 }
 
 func main() {
