@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"io"
 
-	"example.com/mcp/framing"
 	"example.com/mcp/framing/cmd/mcptap/internal/observe"
 )
 
@@ -93,7 +92,7 @@ func (c *cleaner) overLong() {
 		c.state = cleanPass
 		c.out = append(c.out, c.held...)
 	} else {
-		c.junk(c.line+1, append(c.held[:min(junkBytes, len(c.held))], "..."...))
+		c.junk(c.line+1, append(c.held[:min(junkBytes, c.maxLine)], "..."...))
 	}
 	c.held = nil
 }
@@ -116,16 +115,12 @@ func (c *cleaner) judge() {
 		c.junk(1, []byte("(a byte order mark)"))
 		line = line[len(bom):]
 	}
-	lines := framing.LineReader{MaxLine: -1}
-	msgs := lines.Feed(line)
-	if m, ok := lines.Flush(); ok {
-		msgs = append(msgs, m)
-	}
-	switch {
-	case len(msgs) == 0:
-	case observe.Meant(msgs[0]):
+	text := bytes.TrimRight(line, "\r\n")
+	switch m, ok := observe.Parse(text); {
+	case !ok:
+	case observe.Meant(m):
 		c.out = append(c.out, line...)
 	default:
-		c.junk(c.line, bytes.TrimRight(line, "\r\n"))
+		c.junk(c.line, text)
 	}
 }

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // The test binary plays three parts besides testing: mcptap itself, and a
@@ -17,6 +19,7 @@ import (
 const (
 	envMain   = "MCPTAP_TEST_MAIN"   // set: be mcptap
 	envScript = "MCPTAP_TEST_SCRIPT" // set: be a server with this script
+	envChild  = "MCPTAP_TEST_CHILD"  // the script for mcptap's child
 )
 
 func TestMain(m *testing.M) {
@@ -27,6 +30,7 @@ func TestMain(m *testing.M) {
 		os.Exit(serve(script))
 	case os.Getenv(envMain) != "":
 		os.Unsetenv(envMain)
+		os.Setenv(envScript, os.Getenv(envChild))
 		main()
 	}
 	os.Setenv("GORACE", "atexit_sleep_ms=0") // else each child lingers for a second under -race
@@ -98,9 +102,18 @@ func perform(do, arg string, in *bufio.Reader) {
 	case "ignore":
 		ignoreSignals()
 	case "hang":
-		select {}
+		<-time.After(time.Hour) // a bare select{} is a deadlock, and ends the program
 	case "copy":
 		io.Copy(os.Stdout, in)
+	case "spawn": // a child that hangs, with our streams
+		child := exec.Command(os.Args[0])
+		child.Env = append(os.Environ(), envScript+"="+encodeScript([]step{ignoring(), hang()}))
+		child.Stdout = os.Stdout
+		child.Start()
+	case "flood":
+		for {
+			os.Stdout.WriteString(note("flood"))
+		}
 	}
 }
 

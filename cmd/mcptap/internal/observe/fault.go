@@ -46,9 +46,34 @@ func (s *Scanner) fault(m framing.Message, n names) *Fault {
 	line := m.Line
 	if s.Redact {
 		line = new(Redactor).Mask(nil, line)
+		if m.Kind == framing.Malformed {
+			f.Reason = maskQuoted(f.Reason)
+		}
 	}
 	f.Excerpt, f.Caret = Excerpt(line, f.Offset)
 	return f
+}
+
+// maskQuoted masks what stands in quotes in a reason: it may be a piece of
+// the line.
+func maskQuoted(reason string) string {
+	masked := []byte(reason)
+	quote := byte(0)
+	for i := 0; i < len(masked); i++ {
+		switch c := masked[i]; {
+		case quote != 0 && c == '\\':
+			i++
+		case c == '"' || c == '\'':
+			if quote == 0 {
+				quote = c
+			} else if quote == c {
+				quote = 0
+			}
+		case quote != 0:
+			masked[i] = maskText(c)
+		}
+	}
+	return string(masked)
 }
 
 // sortOf returns the finding that the bad line leads to. It judges by the

@@ -135,6 +135,7 @@ func (fs findings) add(code Code, dir Dir, line int, format string, args ...any)
 	if r.pairs && dir == Unknown {
 		return
 	}
+	code = r.code
 	f := fs[findingKey{code, dir}]
 	if f == nil {
 		f = &Finding{Code: code, Dir: dir, Title: r.fill(r.title, dir), Advice: r.fill(r.advice, dir)}
@@ -146,8 +147,14 @@ func (fs findings) add(code Code, dir Dir, line int, format string, args ...any)
 	}
 }
 
+// ruleOf returns the rule of code. A log may hold a code that is not ours:
+// that passes for broken JSON.
 func ruleOf(code Code) rule {
-	return rules[slices.IndexFunc(rules, func(r rule) bool { return r.code == code })]
+	i := slices.IndexFunc(rules, func(r rule) bool { return r.code == code })
+	if i < 0 {
+		return ruleOf(BadJSON)
+	}
+	return rules[i]
 }
 
 func (rule) fill(text string, dir Dir) string {

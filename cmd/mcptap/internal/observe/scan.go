@@ -135,8 +135,7 @@ func (s *Scanner) Gap(g Gap) {
 	s.raw.UnseenLines += g.Newlines
 	s.size, s.prev, s.skip = 0, 0, g.Inside
 	s.join.reset()
-	s.lines = framing.LineReader{MaxLine: s.MaxLine}
-	s.lines.Feed([]byte("\n")) // so that it takes no BOM for the stream's first
+	s.lines = behindStart(s.MaxLine)
 }
 
 func (s *Scanner) emit(at time.Time, m framing.Message, size int64, crlf, unterminated bool) {
@@ -161,7 +160,7 @@ func (s *Scanner) inspect(e *Entry, m framing.Message) {
 	if m.Err != nil {
 		e.Fault = s.fault(m, names)
 		for _, text := range textsOf(m, e.Fault.Sort) {
-			e.addItem(parse(text))
+			e.addText(text)
 		}
 	}
 	s.joinLines(e, m)
@@ -175,7 +174,13 @@ func (s *Scanner) joinLines(e *Entry, m framing.Message) {
 	if whole != nil {
 		e.Completes = true
 		e.Items = nil
-		e.addItem(parse(whole))
+		e.addText(whole)
+	}
+}
+
+func (e *Entry) addText(text []byte) {
+	if m, ok := Parse(text); ok {
+		e.addItem(m)
 	}
 }
 
@@ -187,10 +192,18 @@ func (e *Entry) addItem(m framing.Message) {
 	e.Items = append(e.Items, itemOf(m))
 }
 
-// parse returns text, a line without its newline, as a message.
-func parse(text []byte) framing.Message {
-	lines := framing.LineReader{MaxLine: -1}
+// Parse returns text, a line without its newline, as a message; ok is false if
+// it is blank.
+func Parse(text []byte) (m framing.Message, ok bool) {
+	lines := behindStart(-1)
 	lines.Feed(text)
-	m, _ := lines.Flush()
-	return m
+	return lines.Flush()
+}
+
+// behindStart returns a reader that has begun: it takes no BOM for one at the
+// start of the stream.
+func behindStart(maxLine int) framing.LineReader {
+	lines := framing.LineReader{MaxLine: maxLine}
+	lines.Feed([]byte("\n"))
+	return lines
 }

@@ -123,7 +123,7 @@ func (t *Tracker) inspect(e *Entry) {
 		lines := h.lines
 		*h = held{}
 		if e.Completes {
-			t.found.add(Broken, e.Dir, e.PartOf, "lines %d to %d are one %s", e.PartOf, e.Line, describe(e.Items[0]))
+			t.found.add(Broken, e.Dir, e.PartOf, "lines %d to %d are one %s", e.PartOf, e.Line, describe(e.inside()))
 			return
 		}
 		t.found.release(lines)
@@ -164,6 +164,14 @@ func (fs findings) fault(e *Entry) {
 	default:
 		fs.add(f.Sort, e.Dir, e.Line, "%s, at byte %d: %s", f.Reason, f.Offset, f.Excerpt)
 	}
+}
+
+// inside returns the message that e's line completes.
+func (e *Entry) inside() Item {
+	if len(e.Items) > 0 {
+		return e.Items[0]
+	}
+	return e.Item
 }
 
 // rest describes a line that the end of the stream cut off.
