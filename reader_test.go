@@ -1048,7 +1048,7 @@ func readEveryWay(t testing.TB, s stream) []entry {
 // cuttings returns the ways to cut n bytes: each is a list of sizes, used in turn and over again. The first is the whole.
 func cuttings(n int) [][]int {
 	ways := [][]int{{max(n, 1)}, {64 << 10}, {4096}, {61}}
-	if n <= 1<<17 {
+	if n <= 1<<15 {
 		ways = append(ways, []int{1}, []int{2}, []int{3}, []int{7}, []int{1, 0}, []int{8, 1, 15})
 	}
 	if n <= 400 {

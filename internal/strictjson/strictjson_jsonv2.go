@@ -4,13 +4,16 @@
 // GOEXPERIMENT=jsonv2 is on, hence the two files; nothing but tests imports this one.
 package strictjson
 
-import "encoding/json/jsontext"
+import (
+	"encoding/json/jsontext"
+	"unicode/utf8"
+)
 
 // Known reports whether Valid has an answer.
 const Known = true
 
-// Valid reports whether text is one JSON text in valid UTF-8. Repeated members are allowed: they are no matter of the grammar
-// (RFC 8259 section 4), and so not of a line's either.
+// Valid reports whether text is one JSON text in valid UTF-8. Repeated members are allowed, and so are lone surrogate escapes: neither
+// is a matter of the grammar (RFC 8259 sections 4 and 8.2), and so not of a line's.
 func Valid(text []byte) bool {
-	return jsontext.Value(text).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(false))
+	return utf8.Valid(text) && jsontext.Value(text).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
