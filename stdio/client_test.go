@@ -185,7 +185,7 @@ func TestClientServerDoesNotRead(t *testing.T) {
 }
 
 func TestClientClosePolite(t *testing.T) {
-	c := start(t, "polite", nil, &Options{Grace: 50 * time.Millisecond})
+	c := start(t, "polite", nil, &Options{Grace: time.Second})
 	mustCall(t, c)
 	if err := c.Close(); err != nil {
 		t.Errorf("Close() = %v, want nil", err)
