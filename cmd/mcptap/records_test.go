@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"example.com/mcp/framing"
+	"example.com/mcp/framing/cmd/mcptap/internal/observe"
+)
+
+// recorded runs a session with something of everything in it, and records it.
+func recorded(t *testing.T, dir string, change ...func(*config)) outcome {
+	script := []step{write("secret words\n"), read1(), write(answer("0")), read1(), read1(), write(answer(`"7"`) + "{\n\"id\":\n8}\n"), exit(3)}
+	input := request("0", "initialize") + ping + `{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"key":"secret"}}` + "\n"
+	change = append(change, func(c *config) {
+		c.log, c.capture = filepath.Join(dir, "log"), filepath.Join(dir, "capture")
+	})
+	return runSession(t, script, strings.NewReader(input), change...)
+}
+
+// TestRecordsReadBack: log and capture tell the same as the live session,
+// for every session in them.
+func TestRecordsReadBack(t *testing.T) {
+	dir := t.TempDir()
+	want := recorded(t, dir)
+	recorded(t, dir)
+	if len(want.findings) < 3 {
+		t.Fatalf("findings %q, want several to compare", want.found())
+	}
+	for _, name := range []string{"log", "capture"} {
+		status, out, stderr := runTap("", "-json", filepath.Join(dir, name))
+		if status != exitBadLines || stderr != "" {
+			t.Errorf("%s: status %d, stderr %q; want %d and nothing", name, status, stderr, exitBadLines)
+		}
+		got := outcome{stderr: out}
+		got.parse(t)
+		if twice := append(want.found(), want.found()...); !reflect.DeepEqual(got.found(), twice) {
+			t.Errorf("%s: findings %q, want %q", name, got.found(), twice)
+		}
+		for i := range got.summary.Streams { // how the reads fell differs from session to session
+			got.summary.Streams[i].Reads, got.summary.Streams[i].SplitReads = 0, 0
+			want.summary.Streams[i].Reads, want.summary.Streams[i].SplitReads = 0, 0
+		}
+		if !reflect.DeepEqual(got.summary.Streams, want.summary.Streams) || got.summary.End.Status != "exit status 3" {
+			t.Errorf("%s: summary %+v, want %+v", name, got.summary, want.summary)
+		}
+	}
+}
+
+// TestRedact: no value gets into the records, or into what is said on stderr.
+func TestRedact(t *testing.T) {
+	dir := t.TempDir()
+	o := recorded(t, dir, func(c *config) { c.redact = true; c.command = append(c.command, "-secret") })
+	names, _ := filepath.Glob(filepath.Join(dir, "*", "*"))
+	all := o.stderr
+	for _, name := range append(names, filepath.Join(dir, "log")) {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all += string(data)
+	}
+	if len(names) != 3 || strings.Contains(all, "secret") {
+		t.Errorf("%d files of the capture, secret in them: %t; want 3 and no secret:\n%s", len(names), strings.Contains(all, "secret"), all)
+	}
+	if !strings.Contains(all, `{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"key":"xxxxxx"}}`) {
+		t.Errorf("names, ids and sizes should stay:\n%s", all)
+	}
+}
+
+func TestBadRecords(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		name = filepath.Join(dir, name)
+		os.MkdirAll(filepath.Dir(name), 0o700)
+		os.WriteFile(name, []byte(text), 0o600)
+		return name
+	}
+	head := `{"mcptap":"capture","files":["../../a","b"]}` + "\n"
+	file("c/b", "")
+	file("c/a", "1234")
+	for _, test := range []struct{ name, want string }{
+		{file("log", `{"pid":1,"event":"start"}`+"\n{\"pid\":1,"), "line 2"},
+		{file("c/reads.ndjson", head+`{"dir":"to-server","bytes":5}`), "shorter"},
+		{file("c/size", head+`{"dir":"to-server","bytes":-5}`), "impossible"},
+		{file("c/none", `{"mcptap":"capture","files":[]}`), "two files"},
+		{file("c/dir", head+`{"dir":"sideways","bytes":1}`), "sideways"},
+		{filepath.Dir(file("empty/x", "")), "no capture"},
+	} {
+		if status, _, stderr := runTap("", test.name); status != exitUsage || !strings.Contains(stderr, test.want) {
+			t.Errorf("%s: status %d, stderr %q; want %d and %q", test.name, status, stderr, exitUsage, test.want)
+		}
+	}
+	if status, _, stderr := runTap(head); status != exitUsage || !strings.Contains(stderr, "folder") {
+		t.Errorf("a capture on stdin: status %d, stderr %q; want %d and what to do", status, stderr, exitUsage)
+	}
+	if status, _, _ := tapReader(iotest.ErrReader(errors.New("broken disk"))); status != exitUsage {
+		t.Errorf("a broken stdin: status %d, want %d", status, exitUsage)
+	}
+}
+
+func tapReader(r io.Reader) (int, string, string) {
+	var out, errs bytes.Buffer
+	status := run(nil, streams{r, &out, &errs})
+	return status, out.String(), errs.String()
+}
+
+// FuzzReadLog: whatever a log holds, reading it back ends in an orderly way.
+func FuzzReadLog(f *testing.F) {
+	f.Add([]byte(`{"pid":1,"event":"start"}` + "\n" + `{"pid":1,"line":1,"kind":"response","id":1,"completes":true,"part_of":3,"bytes":-1}`))
+	f.Add([]byte(`{"pid":1,"kind":"malformed","dir":"to-client","fault":{"sort":"?","caret":-4,"excerpt":"x"}}`))
+	f.Fuzz(func(t *testing.T, log []byte) {
+		if status, _, _ := runTap(string(log)); status > exitUsage {
+			t.Errorf("status %d", status)
+		}
+	})
+}
+
+type closeBuffer struct{ bytes.Buffer }
+
+func (*closeBuffer) Close() error { return nil }
+
+// FuzzTap feeds both directions any bytes in reads of any size: what comes
+// out equals what went in, and the counts equal a recount.
+func FuzzTap(f *testing.F) {
+	f.Add([]byte(ping+"x\r\n\n"), []byte(answer("7")+"{\n}\n\xff"), uint8(3))
+	f.Add([]byte("\xEF\xBB\xBF"+ping), []byte("["+strings.TrimSpace(ping)+"]\n\r\n"), uint8(0))
+	f.Fuzz(func(t *testing.T, in, out []byte, size uint8) {
+		var toServer, toClient closeBuffer
+		c := config{json: true, maxLine: 64}
+		tp := newTap(c, streams{&chunked{in, int(size) + 1}, &toClient, io.Discard})
+		tp.in, tp.out = &toServer, io.NopCloser(&chunked{out, int(size) + 1})
+		go tp.observe()
+		tp.toServer()
+		tp.toClient()
+		tp.q.close()
+		<-tp.observed
+		if !bytes.Equal(toServer.Bytes(), in) || !bytes.Equal(toClient.Bytes(), out) {
+			t.Fatalf("came out %q and %q, went in %q and %q", toServer.Bytes(), toClient.Bytes(), in, out)
+		}
+		for _, s := range tp.watch.obs.Summary(time.Time{}, true).Streams {
+			recount(t, s, map[observe.Dir][]byte{observe.ToServer: in, observe.ToClient: out}[s.Dir])
+		}
+	})
+}
+
+// recount compares s with what framing's own reader says of the whole stream.
+func recount(t *testing.T, s observe.Stream, data []byte) {
+	kinds := map[string]int{}
+	r := framing.NewReader(bytes.NewReader(data))
+	r.MaxLine = 64
+	entries := 0
+	for m := range r.All() {
+		kinds[m.Kind.String()]++
+		entries++
+	}
+	lines := bytes.Count(data, []byte("\n"))
+	if len(data) > 0 && data[len(data)-1] != '\n' {
+		lines++
+	}
+	if len(kinds) == 0 {
+		kinds = s.Messages
+	}
+	if s.Raw.Bytes != int64(len(data)) || s.Lines != lines || s.Blank != lines-entries || !reflect.DeepEqual(s.Messages, kinds) {
+		text, _ := json.Marshal(s)
+		t.Fatalf("%q: summary %s, want %d bytes, %d lines, %d blank, %v", data, text, len(data), lines, lines-entries, kinds)
+	}
+}
+
+// chunked reads n bytes at a time.
+type chunked struct {
+	rest []byte
+	n    int
+}
+
+func (c *chunked) Read(p []byte) (int, error) {
+	if len(c.rest) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p[:min(c.n, len(p))], c.rest)
+	c.rest = c.rest[n:]
+	return n, nil
+}
