@@ -53,7 +53,7 @@ func TestScannerLines(t *testing.T) {
 			entries, raw := scan(test.stream, n)
 			var got []string
 			for _, e := range entries {
-				got = append(got, fmt.Sprintf("%d %s %s %s %d", e.Line, e.Kind, e.ID, e.Method, e.Bytes))
+				got = append(got, fmt.Sprintf("%d %s %s %s %d", e.Line, e.Kind, string(e.ID), e.Method, e.Bytes))
 			}
 			raw.Reads, raw.SplitReads = 0, 0
 			if !reflect.DeepEqual(got, test.want) {
