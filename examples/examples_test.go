@@ -95,6 +95,30 @@ func TestEcho(t *testing.T) {
 	}
 }
 
+// What was read before the end of the stream is answered, a slow call and a line that is no message included.
+func TestEcho_RawBytesToEOF(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), build(t, "echo"))
+	cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":9007199254740993,"method":"tools/call","params":{"name":"slow","arguments":{"steps":2,"step_ms":20}}}` + "\r\n" +
+		"hello\n" + `{"jsonrpc":"2.0","id":"\u0061","method":"ping"}`)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		var m struct{ ID, Result, Error json.RawMessage }
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			t.Errorf("line %q: %v", line, err)
+		}
+		got[string(m.ID)] = string(m.Result) + string(m.Error)
+	}
+	for id, want := range map[string]string{"9007199254740993": `"done"`, "null": "-32700", `"\u0061"`: "{}"} {
+		if !strings.Contains(got[id], want) || len(got) != 3 {
+			t.Errorf("answers %v, want one for id %s with %s in it, and three in all", got, id, want)
+		}
+	}
+}
+
 func TestCall(t *testing.T) {
 	call, echo := build(t, "call"), build(t, "echo")
 	tests := []struct {
@@ -107,8 +131,9 @@ func TestCall(t *testing.T) {
 		{"tools", []string{"--", echo}, "TOOL  DESCRIPTION\necho  Returns the text as it came.\nslow  Takes its time, in steps of step_ms, and tells its progress.\n", "server: echo 1.0.0\n", 0},
 		{"a tool", []string{"-tool", "echo", "-args", `{"text":"hello\nworld"}`, "--", echo}, "hello\nworld\n", "", 0},
 		{"progress", []string{"-tool", "slow", "-args", `{"steps":2,"step_ms":1}`, echo}, "done\n", "progress: 1 of 2 \nprogress: 2 of 2 \n", 0},
-		{"no such tool", []string{"-tool", "nope", echo}, "", "no tool nope", 1},
-		{"no JSON", []string{"-tool", "echo", "-args", "{", echo}, "", "-args is not JSON: {", 1},
+		{"no such tool", []string{"-tool", "nope", echo}, "", "unknown tool: nope", 1},
+		{"no JSON", []string{"-tool", "echo", "-args", "{", echo}, "", "-args is not a JSON object: {", 2},
+		{"no object", []string{"-tool", "echo", "-args", "[1]", echo}, "", "-args is not a JSON object: [1]", 2},
 		{"no command", []string{"-tool", "echo"}, "", "usage: call", 2},
 		{"no such flag", []string{"-x", echo}, "", "usage: call", 2},
 		{"no such program", []string{"--", "/no/such/program"}, "", "/no/such/program", 1},

@@ -45,8 +45,8 @@ func run(ctx context.Context, args []string, out, errs io.Writer) error {
 	if err := flags.Parse(args); err != nil || flags.NArg() == 0 {
 		return errUsage
 	}
-	if !json.Valid([]byte(*arguments)) {
-		return fmt.Errorf("-args is not JSON: %s", *arguments)
+	if json.Unmarshal([]byte(*arguments), &object{}) != nil {
+		return fmt.Errorf("-args is not a JSON object: %s\n%w", *arguments, errUsage)
 	}
 	c, err := connect(ctx, exec.Command(flags.Arg(0), flags.Args()[1:]...), errs)
 	if err != nil {
@@ -103,7 +103,7 @@ func handler(errs io.Writer) stdio.Methods {
 func list(ctx context.Context, c *stdio.Client, out io.Writer) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "TOOL\tDESCRIPTION")
-	for cursor := (object{}); cursor != nil; {
+	for cursor := (object{}); ; {
 		var page struct {
 			Tools      []struct{ Name, Description string }
 			NextCursor string
@@ -115,10 +115,13 @@ func list(ctx context.Context, c *stdio.Client, out io.Writer) error {
 			first, _, _ := strings.Cut(strings.TrimSpace(tool.Description), "\n")
 			fmt.Fprintf(table, "%s\t%.100s\n", tool.Name, first)
 		}
-		cursor = nil
-		if page.NextCursor != "" {
-			cursor = object{"cursor": page.NextCursor}
+		if page.NextCursor == "" {
+			break
 		}
+		if page.NextCursor == cursor["cursor"] {
+			return fmt.Errorf("tools/list: the page after cursor %q is itself", page.NextCursor)
+		}
+		cursor = object{"cursor": page.NextCursor}
 	}
 	return table.Flush()
 }

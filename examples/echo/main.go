@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"log"
@@ -31,7 +32,7 @@ func main() {
 	server["ping"] = fixed(object{})
 	server["tools/list"] = fixed(object{"tools": tools, "resultType": "complete", "ttlMs": 0, "cacheScope": "private"})
 	server["server/discover"] = fixed(object{"supportedVersions": append([]string{"2026-07-28"}, versions...), "capabilities": can,
-		"serverInfo": info, "resultType": "complete", "ttlMs": 0, "cacheScope": "private"})
+		"_meta": object{"io.modelcontextprotocol/serverInfo": info}, "resultType": "complete", "ttlMs": 0, "cacheScope": "private"})
 	if err := stdio.Serve(context.Background(), server.Handle, nil); err != nil {
 		log.Fatal(err) // on stderr: stdout belongs to the protocol
 	}
@@ -65,13 +66,16 @@ func call(ctx context.Context, req *stdio.Request) (any, error) {
 	if err := req.Bind(&p); err != nil {
 		return nil, err
 	}
-	switch {
-	case p.Name == "echo" && len(p.Arguments.Text) > 0 && p.Arguments.Text[0] == '"':
+	switch p.Name {
+	case "echo":
+		if !bytes.HasPrefix(p.Arguments.Text, []byte(`"`)) {
+			return nil, &stdio.Error{Code: stdio.CodeInvalidParams, Message: "echo: text must be a string"}
+		}
 		return text(p.Arguments.Text), nil
-	case p.Name == "slow":
+	case "slow":
 		return slow(ctx, req.Conn, p.Arguments.Steps, time.Duration(p.Arguments.StepMS)*time.Millisecond, p.Meta.ProgressToken)
 	}
-	return nil, &stdio.Error{Code: stdio.CodeInvalidParams, Message: "no tool " + p.Name + " with such arguments"}
+	return nil, &stdio.Error{Code: stdio.CodeInvalidParams, Message: "unknown tool: " + p.Name}
 }
 
 func slow(ctx context.Context, client *stdio.Conn, steps int, step time.Duration, token json.RawMessage) (any, error) {
