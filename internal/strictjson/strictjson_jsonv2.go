@@ -1,7 +1,8 @@
-//go:build goexperiment.jsonv2
+//go:build goexperiment.jsonv2 && !go1.27
 
-// Package strictjson tells tests what encoding/json/jsontext, at its strictest, says of a text. That package exists only where
-// GOEXPERIMENT=jsonv2 is on, hence the two files; nothing but tests imports this one.
+// Package strictjson tells tests what encoding/json/jsontext, at its strictest, says of a text; nothing but tests imports it. That
+// package exists only where GOEXPERIMENT=jsonv2 is on. Of the two files that use it, equal but for their first line, one is for
+// Go 1.27, where go vet asks that a file that uses it is written for 1.27 at least, and one for the Go before.
 package strictjson
 
 import (
