@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"os"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -112,4 +113,44 @@ func BenchmarkCall(b *testing.B) {
 			}
 		}
 	})
+}
+
+// BenchmarkWaiting tells what 10,000 requests of 100 bytes cost that wait behind a slow one.
+func BenchmarkWaiting(b *testing.B) {
+	const n = 10_000
+	var in strings.Builder
+	for id := range n {
+		line := ping(id)
+		in.WriteString(line[:len(line)-1] + `,"params":{"x":"` + strings.Repeat("x", 100-len(line)-len(`,"params":{"x":""}`)) + "\"}}\n")
+	}
+	for b.Loop() {
+		open, begun := make(chan struct{}), make(chan struct{}, n)
+		r, w := io.Pipe()
+		c := NewConn(r, io.Discard, func(context.Context, *Request) (any, error) {
+			begun <- struct{}{}
+			<-open
+			return nil, nil
+		}, &Options{MaxInFlight: 1, MaxQueued: n})
+		run := make(chan error)
+		go func() { run <- c.Run(b.Context()) }()
+		io.WriteString(w, ping(-1)+"\n")
+		<-begun
+		before := heap()
+		io.WriteString(w, in.String())
+		for c.Stats().Queued < n {
+			runtime.Gosched()
+		}
+		b.ReportMetric(float64(heap()-before)/n, "heap-B/request")
+		close(open)
+		w.Close()
+		<-run
+	}
+}
+
+// heap returns the bytes in use.
+func heap() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }

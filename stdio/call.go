@@ -213,9 +213,9 @@ func (c *Conn) settleCall(m *framing.Message, err error) bool {
 	return true
 }
 
-// callID returns the number that raw is if it is written as we write ours: 1.0, 01 and "1" are not.
+// callID returns the number that raw is if it is written as we write ours; 1.0 and "1" are not.
 func callID(raw json.RawMessage) (int64, bool) {
-	if len(raw) == 0 || len(raw) > 19 || raw[0] == '0' {
+	if len(raw) == 0 || len(raw) > 18 { // 18 digits fit into an int64
 		return 0, false
 	}
 	var id int64

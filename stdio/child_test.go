@@ -54,7 +54,7 @@ var children = map[string]func(){
 	},
 	"widowed": func() { // the client goes away
 		err := Serve(context.Background(), func(context.Context, *Request) (any, error) {
-			time.Sleep(10 * time.Millisecond)
+			log.Print("nobody reads this") // SIGPIPE, if it were not caught
 			return nil, nil
 		}, nil)
 		os.WriteFile(os.Getenv("STDIO_TEST_FILE"), []byte(fmt.Sprint(err)), 0o600)
@@ -73,6 +73,13 @@ var children = map[string]func(){
 	"dies": func() {
 		bufio.NewReader(os.Stdin).ReadString('\n')
 		fmt.Fprintln(os.Stderr, "first line\nout of luck")
+		os.Exit(3)
+	},
+	"fades": func() { // closes its stdout a while before it dies
+		bufio.NewReader(os.Stdin).ReadString('\n')
+		os.Stdout.Close()
+		time.Sleep(50 * time.Millisecond)
+		fmt.Fprintln(os.Stderr, "out of luck")
 		os.Exit(3)
 	},
 	"leaves": func() { // ends well, while its child holds all pipes open

@@ -141,6 +141,15 @@ func TestClientServerDies(t *testing.T) {
 	}
 }
 
+// The end of the stream comes before the end of the process, and the reason is worth waiting for.
+func TestClientServerFades(t *testing.T) {
+	c := start(t, "fades", nil, nil)
+	err := c.Call(t.Context(), "m", nil, nil)
+	if !errors.Is(err, ErrClosed) || !strings.Contains(err.Error(), "exit status 3") || !strings.HasSuffix(err.Error(), "out of luck") {
+		t.Errorf("Call() = %v, want exit status 3 and stderr", err)
+	}
+}
+
 // A child of the server that holds the pipes open does not hide that the server has ended.
 func TestClientServerLeavesChild(t *testing.T) {
 	c := start(t, "leaves", nil, nil)

@@ -29,8 +29,10 @@ func TestEndDrainTimeout(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ended := make(chan error, 1)
+				pings := 0
 				p := serve(t, func(ctx context.Context, r *Request) (any, error) {
 					if r.Method == "ping" {
+						pings++
 						return nil, nil
 					}
 					<-ctx.Done()
@@ -50,6 +52,12 @@ func TestEndDrainTimeout(t *testing.T) {
 					t.Errorf("the handler's context ended with %v, want %v", err, context.Canceled)
 				}
 				p.silence()
+				if pings != 1 {
+					t.Errorf("%d pings handled, want none after the end", pings-1)
+				}
+				if s := p.conn.Stats(); s.Queued != 0 {
+					t.Errorf("Stats() has %d queued, want 0", s.Queued)
+				}
 				if s := p.conn.Stats(); s.Abandoned != 2 || s.Answered != 1 {
 					t.Errorf("Stats() has %d abandoned, %d answered, want 2, 1", s.Abandoned, s.Answered)
 				}

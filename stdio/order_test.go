@@ -254,6 +254,23 @@ func TestCancelStubborn(t *testing.T) {
 	})
 }
 
+// What a handler leaves running learns from its context that the request is over.
+func TestContextEndsWithHandler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		left := make(chan error, 1)
+		p := serve(t, func(ctx context.Context, r *Request) (any, error) {
+			go func() { <-ctx.Done(); left <- ctx.Err() }()
+			return nil, nil
+		}, nil)
+		p.send(ping(1))
+		p.want(pong(1))
+		if err := <-left; err != context.Canceled {
+			t.Errorf("the context ended with %v, want %v", err, context.Canceled)
+		}
+		p.end(nil)
+	})
+}
+
 func TestRequestContext(t *testing.T) {
 	type key struct{}
 	parent, stop := context.WithCancel(context.WithValue(t.Context(), key{}, "v"))

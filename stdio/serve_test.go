@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -188,6 +189,24 @@ func swapStd(t *testing.T) (in, out *os.File) {
 	return w0, r1
 }
 
+// untilReader waits until a goroutine is blocked in reading stdin for a connection, or until none is.
+func untilReader(t *testing.T, want bool) {
+	t.Helper()
+	buf := make([]byte, 1<<20)
+	for range 10_000 {
+		blocked := false
+		for stack := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
+			state, _, _ := strings.Cut(stack, "\n")
+			blocked = blocked || strings.Contains(stack, "(*input).Read") && (strings.Contains(state, "IO wait") || strings.Contains(state, "syscall"))
+		}
+		if blocked == want {
+			return
+		}
+		runtime.Gosched()
+	}
+	t.Fatalf("a goroutine blocked in Read: %v, want %v", !want, want)
+}
+
 func TestServeInProcess(t *testing.T) {
 	in, out := swapStd(t)
 	ctx, stop := context.WithCancel(t.Context())
@@ -198,9 +217,17 @@ func TestServeInProcess(t *testing.T) {
 	if n, err := out.Read(buf); string(buf[:n]) != pong(1)+"\n" {
 		t.Errorf("read %q, %v, want %s", buf[:n], err, pong(1))
 	}
+	if n, err := syscall.Read(0, buf); n != 0 || err != nil {
+		t.Errorf("reading descriptor 0 meanwhile: %d, %v, want the end of file", n, err)
+	}
+	untilReader(t, true)
 	stop()
 	if err := <-run; err != context.Canceled {
 		t.Errorf("Serve() = %v, want %v", err, context.Canceled)
+	}
+	untilReader(t, false)
+	if flags, _, _ := syscall.Syscall(syscall.SYS_FCNTL, 0, syscall.F_GETFL, 0); flags&syscall.O_NONBLOCK != 0 {
+		t.Error("descriptor 0 does not block any more")
 	}
 	syscall.Write(1, []byte("mine"))
 	if n, err := out.Read(buf); string(buf[:n]) != "mine" {
