@@ -2,8 +2,6 @@ package interop_test
 
 import (
 	"bytes"
-	"errors"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,30 +23,10 @@ func goCommand(t *testing.T, dir string, args ...string) string {
 	return string(out)
 }
 
-// standIn is what firstSample returns until there is a README.
-const standIn = `package main
-
-import (
-	"fmt"
-	"os"
-
-	"example.com/mcp/framing"
-)
-
-func main() {
-	for m, err := range framing.NewReader(os.Stdin).All() {
-		fmt.Println(m.Kind, string(m.ID), m.Method, err)
-	}
-}
-`
-
 // firstSample returns the first Go sample of the README.
 func firstSample(t *testing.T) []byte {
 	t.Helper()
 	readme, err := os.ReadFile("../README.md")
-	if errors.Is(err, fs.ErrNotExist) {
-		return []byte(standIn)
-	}
 	if err != nil {
 		t.Fatal(err)
 	}
