@@ -56,10 +56,21 @@ func init() {
 // Start starts p's server, behind the command line of prefix if there is one,
 // and sees that it answers as it has to.
 func Start(p Peer, prefix ...string) (Session, error) {
+	return startWith(p, os.Stderr, prefix)
+}
+
+// StartQuietly is Start with the child's stderr thrown away: what stands
+// between may report there.
+func StartQuietly(p Peer, prefix ...string) (Session, error) {
+	return startWith(p, nil, prefix)
+}
+
+func startWith(p Peer, stderr io.Writer, prefix []string) (Session, error) {
 	cmd := child.Command(context.Background(), p.Role)
 	if len(prefix) > 0 {
 		cmd = child.Behind(cmd, prefix...)
 	}
+	cmd.Stderr = stderr
 	s, err := p.Dial(cmd)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.Name, err)

@@ -1,6 +1,6 @@
 // Table measures and prints the tables of the README in Markdown.
 //
-//	table [flags] [read] [write] [lines] [memory] [pipe] [peer]
+//	table [flags] [read] [write] [lines] [memory] [pipe] [peer] [tap]
 //
 // Without a name it prints every table.
 package main
@@ -43,6 +43,7 @@ var tables = []struct {
 	{"memory", memoryTable},
 	{"pipe", pipeTable},
 	{"peer", peerTable},
+	{"tap", tapTable},
 }
 
 func main() {
