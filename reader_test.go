@@ -560,6 +560,27 @@ func TestWireRules_Reasons(t *testing.T) {
 	}
 }
 
+// A reader that works in blocks has its seams where lines and chunks meet the ends of blocks; any power of two might be one.
+func TestWireRules_Seams(t *testing.T) {
+	for _, size := range []int{4 << 10, 32 << 10, 64 << 10, 128 << 10} {
+		for _, off := range []int{-2, -1, 0, 1, 2} {
+			t.Run(fmt.Sprintf("rule 8: line of %d bytes", size+off), func(t *testing.T) {
+				large := largeMessage(size + off)
+				first := len(large) - 1 - len(ping) // so that two lines together fill a block, too
+				in := fmt.Sprintf("%s\n%s%s\r\n%s%s\n%s%s", ping, large, ping, largeMessage(first), ping, large, large[:size/2])
+				s := stream{in: in, sizes: []int{size + off, size}}
+				if diff := compareWithOracle(s, readEveryWay(t, s)); diff != "" {
+					t.Error(diff)
+				}
+				s.maxLine = size
+				if diff := compareWithOracle(s, readEveryWay(t, s)); diff != "" {
+					t.Error(diff)
+				}
+			})
+		}
+	}
+}
+
 func TestFlush_StartsANewStream(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -1114,6 +1135,9 @@ func checkOwnership(t testing.TB, ms []framing.Message, delivered []entry) []ent
 	unchanged("its delivery")
 	for _, m := range ms {
 		checkSpot(t, m)
+		if cap(m.Line) != len(m.Line) {
+			t.Fatalf("line of %d bytes with a capacity of %d: %.200q", len(m.Line), cap(m.Line), m.Line)
+		}
 		for _, slice := range [][]byte{m.Line, m.ID, m.Params, m.Result, m.ErrorObject} {
 			if slice != nil {
 				_ = append(slice, poisoned...)

@@ -180,9 +180,13 @@ func (s *Salvage) afterValue(p []byte) int {
 	return 1
 }
 
-// note ends a value. Of a repeated member the first counts.
+// note ends a value. Of a repeated member the first counts; params that are null
+// are none.
 func (s *Salvage) note() {
 	s.state = (*Salvage).afterValue
+	if s.member == Params && s.keep && string(s.text) == "null" {
+		return
+	}
 	if s.member < 0 || s.values[s.member] != nil {
 		return
 	}
