@@ -126,6 +126,9 @@ var envelopes = []struct {
 	{"error with message null", `{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":null}}`, framing.Invalid, `1`, "", ``, ``, `{"code":1,"message":null}`},
 	{"error with names in capitals", `{"jsonrpc":"2.0","id":1,"error":{"Code":1,"Message":"x"}}`, framing.Invalid, `1`, "", ``, ``, `{"Code":1,"Message":"x"}`},
 	{"error with code deeper", `{"jsonrpc":"2.0","id":1,"error":{"data":{"code":1},"message":"x"}}`, framing.Invalid, `1`, "", ``, ``, `{"data":{"code":1},"message":"x"}`},
+	{"error with repeated members, the first count", `{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"x","code":"y","message":2}}`, framing.Response, `1`, "", ``, ``, `{"code":1,"message":"x","code":"y","message":2}`},
+	{"error with a repeated message, the first is bad", `{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":2,"message":"x"}}`, framing.Invalid, `1`, "", ``, ``, `{"code":1,"message":2,"message":"x"}`},
+	{"error with a repeated code, the first is bad", `{"jsonrpc":"2.0","id":1,"error":{"code":"y","code":1,"message":"x"}}`, framing.Invalid, `1`, "", ``, ``, `{"code":"y","code":1,"message":"x"}`},
 	{"error empty", `{"jsonrpc":"2.0","id":1,"error":{}}`, framing.Invalid, `1`, "", ``, ``, `{}`},
 
 	{"batch", `[{"jsonrpc":"2.0","id":1,"method":"m"}]`, framing.Batch, ``, "", ``, ``, ``},
@@ -372,6 +375,8 @@ var composed = []struct {
 	{"request with a large id", framing.Message{ID: raw(`9007199254740993`), Method: "m"}, `{"jsonrpc":"2.0","id":9007199254740993,"method":"m"}`},
 	{"notification", framing.Message{Method: "notifications/initialized"}, `{"jsonrpc":"2.0","method":"notifications/initialized"}`},
 	{"method that needs escapes", framing.Message{Method: "a\"\\\n<\u2028\x00\u00e9"}, "{\"jsonrpc\":\"2.0\",\"method\":\"a\\\"\\\\\\n<\\u2028\\u0000\u00e9\"}"},
+	{"method with a line separator", framing.Message{Method: "a\u2028b"}, `{"jsonrpc":"2.0","method":"a\u2028b"}`},
+	{"method in another script", framing.Message{Method: "\u00e9\u0085"}, "{\"jsonrpc\":\"2.0\",\"method\":\"\u00e9\\u0085\"}"},
 	{"result", framing.Message{ID: raw(`1`), Result: raw("{\n}")}, `{"jsonrpc":"2.0","id":1,"result":{}}`},
 	{"result null", framing.Message{ID: raw(`1`), Result: raw("null")}, `{"jsonrpc":"2.0","id":1,"result":null}`},
 	{"result with a line separator", framing.Message{ID: raw(`1`), Result: raw("\"a\u2028b\u2029c\u0085\"")}, `{"jsonrpc":"2.0","id":1,"result":"a\u2028b\u2029c\u0085"}`},
@@ -517,7 +522,7 @@ func TestEncodeRules_InvalidUTF8(t *testing.T) {
 	for _, broken := range []string{"\xff", "\xe2\x82", "\xed\xa0\x80", "\xc0\xaf", "\xf4\x90\x80\x80", "\x80", "\xf0\x9f\x8e"} {
 		text := "a" + broken + "b\u00e9"
 		for name, v := range map[string]any{
-			"string": text, "raw JSON": raw(`"` + text + `"`), "Marshaler": marshaler(`"` + text + `"`), "bytes of a Message": framing.Message{ID: raw(`1`), Result: raw(`"` + text + `"`)},
+			"string": text, "method": framing.Message{Method: text}, "raw JSON": raw(`"` + text + `"`), "Marshaler": marshaler(`"` + text + `"`), "bytes of a Message": framing.Message{ID: raw(`1`), Result: raw(`"` + text + `"`)},
 		} {
 			frame, err := framing.Encode(v)
 			if err != nil {
@@ -527,7 +532,9 @@ func TestEncodeRules_InvalidUTF8(t *testing.T) {
 			checkFrame(t, frame)
 			got := decode(frame)
 			if object, ok := got.(map[string]any); ok {
-				got = object["result"]
+				if got = object["result"]; got == nil {
+					got = object["method"]
+				}
 			}
 			if rest := strings.ReplaceAll(fmt.Sprint(got), "\ufffd", ""); rest != "ab\u00e9" || rest == got {
 				t.Errorf("rule 2: Encode(%s %q) = %q, want U+FFFD between a and b\u00e9", name, text, frame)
