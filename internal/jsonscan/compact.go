@@ -12,7 +12,7 @@ import (
 // count towards MaxDepth.
 func AppendCompact(dst, src []byte, depth int) ([]byte, Fault) {
 	s := scanner{end: len(src), raw: true, outer: depth}
-	if s.document(src, new(Doc)) < 0 {
+	if s.text(src) < 0 {
 		return dst, s.fault
 	}
 	if !s.spaced {

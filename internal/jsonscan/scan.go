@@ -121,6 +121,18 @@ func (s *scanner) fail(c Code, at int) int {
 	return -1
 }
 
+// text reads one text and notes nothing of it.
+func (s *scanner) text(b []byte) int {
+	i := s.value(b, s.space(b, 0), s.outer)
+	if i < 0 {
+		return -1
+	}
+	if i = s.space(b, i); i < s.end {
+		return s.fail(Trailing, i)
+	}
+	return i
+}
+
 func (s *scanner) document(b []byte, d *Doc) int {
 	i := s.space(b, 0)
 	if i >= len(b) {

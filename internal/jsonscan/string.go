@@ -169,6 +169,13 @@ func (s *scanner) plain(b []byte, i int) int {
 }
 
 func isASCII(b []byte) bool {
+	for ; len(b) >= 32; b = b[32:] {
+		w, x := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
+		y, z := binary.LittleEndian.Uint64(b[16:]), binary.LittleEndian.Uint64(b[24:])
+		if (w|x|y|z)&highs != 0 {
+			return false
+		}
+	}
 	for len(b) >= 8 {
 		if binary.LittleEndian.Uint64(b)&highs != 0 {
 			return false

@@ -60,7 +60,7 @@ func NameIs(quoted []byte, name string) bool {
 // IsTooDeep reports whether b, a JSON text, is nested deeper than MaxDepth. Few
 // texts have brackets enough to need a closer look.
 func IsTooDeep(b []byte) bool {
-	if bytes.Count(b, []byte("["))+bytes.Count(b, []byte("{")) <= MaxDepth {
+	if len(b) <= 2*MaxDepth || bytes.Count(b, []byte("["))+bytes.Count(b, []byte("{")) <= MaxDepth {
 		return false
 	}
 	s := scanner{end: len(b)}
