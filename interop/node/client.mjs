@@ -57,8 +57,11 @@ done("unknown tool");
 const slow = (steps, options) => call({ name: "slow", arguments: { steps, step_ms: 10 } }, options);
 const steps = [];
 await slow(5, { onprogress: (p) => steps.push(p.progress) });
-// The v2 client drops a progress that it reads together with the result after it.
-assert.deepEqual(steps, [1, 2, 3, 4, 5].slice(0, v1 ? 5 : Math.max(4, steps.length)));
+// Both clients handle a progress after the result that they read together with it, and then no longer know its token.
+await new Promise(setImmediate);
+const late = complaints.splice(0);
+assert.deepEqual(steps, [1, 2, 3, 4, 5].slice(0, 5 - late.length));
+assert(late.length <= 1 && late.every((error) => /unknown token.*"progress":5/.test(error.message)), String(late));
 done("progress");
 
 const abort = new AbortController();
