@@ -53,7 +53,11 @@ func TestClientsOnRoughServers(t *testing.T) {
 				}
 				cmd := nodeCommand(t, "node/pings.mjs", line, timeout, os.Args[0])
 				cmd.Env = append(os.Environ(), habit)
-				if got := strings.TrimSpace(output(t, cmd)); got != strconv.Itoa(h.TS) {
+				got := strings.TrimSpace(output(t, cmd))
+				if h.TSCloses && got == "0" {
+					return
+				}
+				if got != strconv.Itoa(h.TS) {
 					t.Errorf("%s answers came, want %d", got, h.TS)
 				}
 			})

@@ -20,6 +20,8 @@ type Habit struct {
 	GoSDK int // observed: go-sdk v1.8.0 on its own transport
 	MCPGo int // observed: mcp-go v1.2.1 on its own reader
 	TS    int // observed: TypeScript SDK 1.32.2 and 2.4.0
+	// TSCloses: a TypeScript client then closes, and sees the second answer only if it comes before that is done.
+	TSCloses bool
 }
 
 // Habits are the habits.
@@ -45,7 +47,7 @@ var Habits = []Habit{
 		Want: 1, GoSDK: 2, MCPGo: 2, TS: 2},
 	{Name: "answers with 24 MiB", answer: func(id string) string {
 		return strings.Replace(pong(id), "{}", `{"_meta":{"x":"`+strings.Repeat("x", 24<<20)+`"}}`, 1)
-	}, Want: 2, GoSDK: 0, MCPGo: 2, TS: 1}, // TS: and then the client closes
+	}, Want: 2, GoSDK: 0, MCPGo: 2, TS: 1, TSCloses: true},
 }
 
 func pong(id string) string { return `{"jsonrpc":"2.0","id":` + id + `,"result":{}}` + "\n" }

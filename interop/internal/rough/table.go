@@ -14,7 +14,11 @@ func Table() string {
 	}
 	b.WriteString("\n| a server | framing, stdio | go-sdk | mcp-go | TypeScript |\n|---|---|---|---|---|\n")
 	for _, h := range Habits {
-		fmt.Fprintf(&b, "| %s | %d of 2 | %d | %d | %d |\n", h.Name, h.Want, h.GoSDK, h.MCPGo, h.TS)
+		ts := fmt.Sprint(h.TS)
+		if h.TSCloses {
+			ts = "0 or 1, and closes"
+		}
+		fmt.Fprintf(&b, "| %s | %d of 2 | %d | %d | %s |\n", h.Name, h.Want, h.GoSDK, h.MCPGo, ts)
 	}
 	return b.String()
 }
