@@ -183,7 +183,7 @@ func NewPeer(t testing.TB, serve func(in io.ReadCloser, out io.WriteCloser)) *Pe
 	}()
 	p := &Peer{w: inW, out: outR, r: bufio.NewScanner(outR)}
 	p.r.Buffer(nil, 1<<24)
-	hung := time.AfterFunc(20*time.Second, func() { t.Error("the server hangs"); inW.Close(); outR.Close() })
+	hung := time.AfterFunc(time.Minute, func() { t.Error("the server hangs"); inW.Close(); outR.Close() })
 	t.Cleanup(func() {
 		inW.Close()
 		outR.Close()
