@@ -20,7 +20,7 @@ func claim() (*streams, error) {
 	return s, nil
 }
 
-func (s *streams) restore() {
+func (s *streams) restore(error) {
 	os.Stdin, os.Stdout = s.in, s.out
 	s.null.Close()
 }

@@ -74,7 +74,7 @@ func TestServeSocket(t *testing.T) {
 	if s.blocking {
 		t.Error("a socket that is stdin and stdout was made non-blocking")
 	}
-	s.restore()
+	s.restore(nil)
 	run := make(chan error, 1)
 	go func() { run <- Serve(t.Context(), testMethods.Handle, nil) }()
 	syscall.Write(pair[1], []byte(ping(1)+"\n"))

@@ -67,8 +67,11 @@ func (s *streams) unblock() bool {
 	return syscall.SetNonblock(s.inFD, true) == nil
 }
 
-func (s *streams) restore() {
-	signal.Stop(s.sigpipe)
+// restore puts everything back after Run has returned err.
+func (s *streams) restore(err error) {
+	if !errors.Is(err, syscall.EPIPE) {
+		signal.Stop(s.sigpipe)
+	}
 	s.putBack()
 	s.in.Close() // wakes a blocked Read, if the poller has it
 	s.out.Close()
