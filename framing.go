@@ -26,7 +26,8 @@
 //
 // What a Message refers to belongs to the caller and is never written again by
 // this package; chunks may be reused at once. The slices of a Message lie in
-// its Line, each with no capacity beyond its end. A short line lies in a block
+// its Line (but for the id of an over-long one), each with no capacity beyond
+// its end. A short line lies in a block
 // with its neighbours, so keeping one message keeps up to 64 KiB; a line that
 // does not fit a block has a buffer of its own size.
 //
@@ -133,7 +134,8 @@ func (m Message) Value() any {
 }
 
 // Batch returns an iterator over the elements of a Batch, each a Message of its
-// own whose Line is the element. It yields nothing for any other Kind.
+// own whose Line is the element. It yields nothing for any other Kind, and ends
+// early where Line has been changed to what is no array.
 func (m Message) Batch() iter.Seq[Message] {
 	return func(yield func(Message) bool) {
 		if m.Kind != Batch {
@@ -176,7 +178,7 @@ var (
 
 // LineError says what is wrong with a line.
 type LineError struct {
-	Offset int    // in bytes from the start of Line; where the fault shows
+	Offset int    // where the fault shows, in bytes from the start of the line; of an over-long one MaxLine, which may lie beyond Line
 	Reason string // for the person who looks for the fault
 	Err    error  // the class
 }

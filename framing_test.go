@@ -859,3 +859,17 @@ func (g *gate) Write(p []byte) (int, error) {
 	now := <-g.answers
 	return min(len(p), now.n), now.err
 }
+
+// Line is the caller's, who may have changed it: Batch must not panic then.
+func TestMessage_BatchOfAChangedLine(t *testing.T) {
+	for _, line := range []string{"", "!", "[", "[[", "\"", "[\"", `[{"id":`, "[1", "[1,", "{}", "null"} {
+		m := framing.Message{Kind: framing.Batch, Line: []byte(line)}
+		n := 0
+		for range m.Batch() {
+			n++
+		}
+		if n > 1 {
+			t.Errorf("Batch() of the line %q yields %d messages, want one at most", line, n)
+		}
+	}
+}

@@ -6,7 +6,7 @@ import (
 )
 
 // Elements returns an iterator over the elements of an array that Scan has
-// passed.
+// passed. It ends where the text has been changed since and is none any more.
 func Elements(array []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		var s scanner
@@ -14,7 +14,7 @@ func Elements(array []byte) iter.Seq[[]byte] {
 		for i < len(array) && array[i] != ']' {
 			at := i
 			i = s.value(array, i, 0)
-			if !yield(array[at:i:i]) {
+			if i < 0 || !yield(array[at:i:i]) {
 				return
 			}
 			i = s.comma(array, i)
