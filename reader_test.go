@@ -488,6 +488,11 @@ func TestSalvage(t *testing.T) {
 				want.ID, want.Method = tt.id, tt.method
 				got := readEveryWay(t, s)
 				checkEntries(t, s, got, []entry{want})
+				var r framing.LineReader
+				r.MaxLine = 64
+				if id := r.Feed([]byte(tt.line + "\n"))[0].ID; cap(id) != len(id) {
+					t.Errorf("the id of %.60q has room for %d bytes behind it", tt.line, cap(id)-len(id))
+				}
 				if members := seen(got[0]); members != tt.members {
 					t.Errorf("members seen in %q = %q, want %q", tt.line, members, tt.members)
 				}

@@ -217,7 +217,7 @@ func TestCallsToWhoDoesNotRead(t *testing.T) {
 			stop()
 		}
 		synctest.Wait()
-		if after := runtime.NumGoroutine(); after > before+1 { // the one that writes
+		if after := runtime.NumGoroutine(); after > before+20 { // the one that writes, and what other tests are ending; one a call would be 6,000
 			t.Errorf("%d goroutines, %d before", after, before)
 		}
 		if n := len(c.out.buf); n > maxUnsentReplies {

@@ -41,7 +41,7 @@ func (s *Salvage) ID() []byte {
 	if len(id) == 0 || len(id) > maxSalvage || !(id[0] == '"' || id[0] == '-' || isDigit(id[0])) || !isJSON(id) {
 		return nil
 	}
-	return id
+	return id[:len(id):len(id)]
 }
 
 // Method returns the method, if it is a string, else "".

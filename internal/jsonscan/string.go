@@ -85,12 +85,6 @@ func (s *scanner) dense(b []byte, i int) int {
 
 const odd = 0x8000800080008000 // the top bit of each odd byte
 
-// equal returns a word with the top bit of each byte of x set that is c.
-func equal(x, c uint64) uint64 {
-	x ^= c * ones
-	return ^((x&^highs + ^uint64(highs)) | x | ^uint64(highs))
-}
-
 // escape reads the escape at b[i], RFC 8259 section 7.
 func (s *scanner) escape(b []byte, i int) int {
 	if i+1 >= len(b) {
