@@ -216,8 +216,10 @@ func (m *Message) parse(text []byte, n int, known *names, eof bool) {
 }
 
 func lineError(line []byte, fault jsonscan.Fault, eof bool) *LineError {
-	if at := jsonscan.InvalidAt(line); fault.Code == jsonscan.Truncated && !eof && at >= 0 {
-		fault = jsonscan.Fault{Code: jsonscan.InvalidUTF8, Offset: at} // nothing will complete it
+	if fault.Code == jsonscan.Truncated && !eof {
+		if at := jsonscan.InvalidAt(line); at >= 0 { // cut off, and nothing will complete it
+			fault = jsonscan.Fault{Code: jsonscan.InvalidUTF8, Offset: at}
+		}
 	}
 	e := &LineError{Offset: fault.Offset, Err: ErrSyntax}
 	switch {

@@ -92,7 +92,7 @@ func (r *LineReader) appendReady(ms []Message, rest []byte) []Message {
 		}
 		next := ms[:len(ms)+1]
 		if !r.next(&next[len(ms)]) {
-			return ms[:len(ms):cap(ms)]
+			return ms
 		}
 		ms = next
 	}

@@ -95,7 +95,7 @@ func Scan(b []byte, n int, d *Doc) Fault {
 // the text again, with nothing behind it.
 func exactFault(b []byte) Fault {
 	s := scanner{end: len(b)}
-	s.document(b, new(Doc))
+	s.text(b)
 	// A sequence that is cut off by the end of the text is broken off, too.
 	if at := InvalidAt(b); at >= 0 && at <= s.fault.Offset &&
 		!(s.fault.Code == Truncated && isCutRune(b[at:])) {
@@ -123,7 +123,12 @@ func (s *scanner) fail(c Code, at int) int {
 
 // text reads one text and notes nothing of it.
 func (s *scanner) text(b []byte) int {
-	i := s.value(b, s.space(b, 0), s.outer)
+	return s.nothingElse(b, s.value(b, s.space(b, 0), s.outer))
+}
+
+// nothingElse checks that only white space follows a text that ends at b[i],
+// or passes its fault on.
+func (s *scanner) nothingElse(b []byte, i int) int {
 	if i < 0 {
 		return -1
 	}
@@ -133,6 +138,7 @@ func (s *scanner) text(b []byte) int {
 	return i
 }
 
+// document reads one text and fills in d.
 func (s *scanner) document(b []byte, d *Doc) int {
 	i := s.space(b, 0)
 	if i >= len(b) {
@@ -149,13 +155,7 @@ func (s *scanner) document(b []byte, d *Doc) int {
 	default:
 		i = s.value(b, i, 0)
 	}
-	if i < 0 {
-		return -1
-	}
-	if i = s.space(b, i); i < s.end {
-		return s.fail(Trailing, i)
-	}
-	return i
+	return s.nothingElse(b, i)
 }
 
 func (d *Doc) note(m Member, value Span, nameAt int) {

@@ -64,5 +64,5 @@ func IsTooDeep(b []byte) bool {
 		return false
 	}
 	s := scanner{end: len(b)}
-	return s.document(b, new(Doc)) < 0 && s.fault.Code == TooDeep
+	return s.text(b) < 0 && s.fault.Code == TooDeep
 }
