@@ -72,6 +72,9 @@ func (r *LineReader) Feed(chunk []byte) []Message {
 		chunk = chunk[n:]
 		ms = r.appendReady(ms, chunk)
 	}
+	if len(ms) == 0 {
+		return nil // also where room was made for lines that were blank
+	}
 	return ms
 }
 

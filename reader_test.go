@@ -1355,3 +1355,12 @@ func bufferedAfter(in string) int {
 	r.Feed([]byte(in))
 	return r.Buffered()
 }
+
+func TestFeed_NilWithoutMessages(t *testing.T) {
+	for _, chunk := range []string{"", "\n", " \r\n\n\t\n", "{"} {
+		var r framing.LineReader
+		if ms := r.Feed([]byte(chunk)); ms != nil {
+			t.Errorf("Feed(%q) = %v, want nil", chunk, ms)
+		}
+	}
+}
