@@ -22,6 +22,7 @@ type Redactor struct {
 	value bool   // a name was read: after the colon comes its value
 	keep  bool   // the value at hand is one of the envelope's
 	esc   bool   // a backslash came before
+	begun bool   // the line's value has begun: behind it, outside of brackets, is text
 	lit   string // the number ("1") or word at hand, as far as it was read
 	n     int    // bytes of the line so far
 }
@@ -86,7 +87,7 @@ func (r *Redactor) outside(c byte) byte {
 	case ':':
 		r.keep = r.value && r.kept()
 	case '"':
-		r.mode = redactString
+		r.mode, r.begun = redactString, true
 		if r.key {
 			r.name = r.name[:0]
 		}
@@ -97,6 +98,7 @@ func (r *Redactor) outside(c byte) byte {
 }
 
 func (r *Redactor) open(c byte) {
+	r.begun = true
 	if r.depth >= maxRedactDepth {
 		r.mode = redactText
 		return
@@ -118,7 +120,9 @@ func (r *Redactor) close() {
 // begin masks the first byte of a number or of true, false, null. Whatever
 // cannot stand there ends the JSON: the rest of the line is text.
 func (r *Redactor) begin(c byte) byte {
-	if r.depth > 0 && !r.key {
+	first := !r.begun
+	r.begun = true
+	if (r.depth > 0 || first) && !r.key {
 		if out := r.literal("", c); out != 0 {
 			return out
 		}
