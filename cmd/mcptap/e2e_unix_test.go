@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -55,6 +56,11 @@ func (p *proc) status() (status int, stderr string) {
 }
 
 func TestSignalsGoThrough(t *testing.T) {
+	// A signal that is ignored here, as under nohup or in a shell's background, would be ignored by all children too; one that
+	// is handled here is theirs again.
+	handled := make(chan os.Signal, 1)
+	signal.Notify(handled, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	defer signal.Stop(handled)
 	for _, test := range []struct {
 		sig  syscall.Signal
 		want int
