@@ -1,11 +1,12 @@
 // Package link puts framing between two byte streams and an SDK that would do worse on them.
 //
 // The SDK gets good messages only: a bad line costs that line, is reported, and is answered where JSON-RPC wants an answer.
-// What the SDK writes goes out as frames. Ids keep their bytes, and the end of the input is told only when the requests read
-// before it are answered.
+// What the SDK writes goes out as frames. An answer has the id of its request, byte for byte, and the end of the input is told
+// only when the requests read before it are answered.
 package link
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,14 +20,18 @@ import (
 // Options are the settings of a Link. The zero value is a server's.
 type Options struct {
 	MaxLine      int                   // longest line accepted, as in framing.Reader
-	OnBadLine    func(framing.Message) // called for each line that the SDK does not get to see; must not wait for the SDK
+	OnBadLine    func(framing.Message) // called for each line that the SDK does not get to see, in order; must not wait for the SDK
 	Quiet        bool                  // do not answer bad lines, and tell the end of the input at once: a client
 	DrainTimeout time.Duration         // how long the end of the input is held back for answers; 0: 5 s
 }
 
-// maxAnswers is how many bad lines in a row are answered. Two peers that answer each other's answers would never stop; and
-// so many short frames fit in a pipe, so that answering them cannot block a reader whose peer does not read.
-const maxAnswers = 100
+const (
+	// maxAnswers is how many bad lines in a row are answered. Two peers that answer each other's answers would never stop.
+	maxAnswers = 100
+	// maxWaiting is how many answers to bad lines wait for a peer that does not read. Further ones are dropped: if they
+	// held up the reading instead, a peer that writes everything before it reads would wait for ever.
+	maxWaiting = 1000
+)
 
 // A Link is one connection. Next is for one goroutine; Write and Close may be called at any time by any.
 type Link struct {
@@ -39,9 +44,12 @@ type Link struct {
 	writeMu sync.Mutex         // held while the output blocks; never taken by Next
 	written framing.LineReader // cuts what the SDK writes into messages
 
-	mu     sync.Mutex
-	inHand map[string]struct{} // requests handed on and not answered yet, by the key of their id
-	idle   chan struct{}       // if not nil: to be closed when inHand becomes empty
+	mu       sync.Mutex
+	inHand   map[string]json.RawMessage // ids of the requests handed on and not answered yet, by their key
+	unsent   int                        // answers to them that are on their way
+	replies  []*reply                   // to bad lines, not on their way yet
+	replying bool                       // a goroutine sends the replies
+	idle     chan struct{}              // if not nil: to be closed when nothing of all this is left
 
 	closed    chan struct{}
 	closeOnce sync.Once
@@ -52,7 +60,7 @@ func New(in io.Reader, out io.Writer, opts Options) *Link {
 	l := &Link{opts: opts, in: framing.NewReader(in), out: framing.NewWriter(out), raw: out}
 	l.in.MaxLine = opts.MaxLine
 	l.written.MaxLine = -1
-	l.inHand = map[string]struct{}{}
+	l.inHand = map[string]json.RawMessage{}
 	l.closed = make(chan struct{})
 	return l
 }
@@ -85,7 +93,7 @@ func (l *Link) admit(m *framing.Message) (answer *reply, ok bool) {
 		if _, ok := l.inHand[idKey(hidden)]; ok {
 			return errorReply(m.ID, codeInvalidRequest, errors.New("a request with this id is in hand")), false
 		}
-		l.inHand[idKey(hidden)] = struct{}{}
+		l.inHand[idKey(hidden)] = bytes.Clone(m.ID) // a slow request must not keep the block that it came in
 		if changed {
 			m.ID, m.Line = hidden, nil
 		}
@@ -115,30 +123,59 @@ func (l *Link) cancelled(m *framing.Message) {
 		m.Params, _ = json.Marshal(params)
 		m.Line = nil
 	}
-	l.answered(hidden)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.inHand, idKey(hidden))
 }
 
-// reject reports m and sends answer, if there is one and it is wanted.
+// reject reports m and has answer sent, if there is one and it is wanted. It does not wait for the peer to read it.
 func (l *Link) reject(m framing.Message, answer *reply) {
 	l.bad++
 	if l.opts.OnBadLine != nil {
 		l.opts.OnBadLine(m)
 	}
-	if answer != nil && !l.opts.Quiet && l.bad <= maxAnswers {
-		_ = l.out.WriteMessage(answer) // a broken output is the SDK's to see, at its next Write
+	if answer == nil || l.opts.Quiet || l.bad > maxAnswers {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.replies) == maxWaiting {
+		return
+	}
+	l.replies = append(l.replies, answer)
+	if !l.replying {
+		l.replying = true
+		go l.reply()
+	}
+}
+
+// reply sends the replies and ends: no goroutine is left where nobody calls Close.
+func (l *Link) reply() {
+	for {
+		l.mu.Lock()
+		if len(l.replies) == 0 {
+			l.replying = false
+			l.checkIdle()
+			l.mu.Unlock()
+			return
+		}
+		next := l.replies[0]
+		l.replies = l.replies[1:]
+		l.mu.Unlock()
+		_ = l.out.WriteMessage(next) // a broken output is the SDK's to see, at its next Write
 	}
 }
 
 // drain waits until the requests in hand are answered. Both SDKs give up everything in hand when they see the end of their
 // input, so that a peer which writes its requests, closes and reads would get no answers.
 func (l *Link) drain() {
-	l.mu.Lock()
-	if l.opts.Quiet || len(l.inHand) == 0 {
-		l.mu.Unlock()
+	if l.opts.Quiet {
 		return
 	}
 	idle := make(chan struct{})
+	l.mu.Lock()
 	l.idle = idle
+	l.checkIdle()
 	l.mu.Unlock()
 	timeout := l.opts.DrainTimeout
 	if timeout == 0 {
@@ -151,38 +188,78 @@ func (l *Link) drain() {
 	}
 }
 
+// checkIdle ends the wait of drain if there is nothing to wait for. mu is held.
+func (l *Link) checkIdle() {
+	if l.idle != nil && len(l.inHand) == 0 && l.unsent == 0 && !l.replying {
+		close(l.idle)
+		l.idle = nil
+	}
+}
+
 // Write takes JSON lines from the SDK, cut anyhow, and writes each complete one as one frame. p is not kept.
 func (l *Link) Write(p []byte) (int, error) {
 	l.writeMu.Lock()
 	defer l.writeMu.Unlock()
 	for _, m := range l.written.Feed(p) {
+		if errors.Is(m.Err, framing.ErrInvalidUTF8) {
+			m = repaired(m.Line)
+		}
 		if m.Kind == framing.Malformed {
 			return 0, fmt.Errorf("link: the SDK wrote no JSON: %w", m.Err)
 		}
-		hidden := m.ID
-		if id, ok := showID(hidden); ok && m.Kind == framing.Response {
-			m.ID, m.Line = id, nil
-		}
-		if err := l.out.WriteMessage(m); err != nil {
+		if err := l.send(m); err != nil {
 			l.Close() // nobody is left to wait for the other answers
 			return 0, err
-		}
-		if m.Kind == framing.Response {
-			l.answered(hidden)
 		}
 	}
 	return len(p), nil
 }
 
-// answered takes a request off the list.
-func (l *Link) answered(id json.RawMessage) {
+// repaired returns the message in line with U+FFFD for what is not UTF-8. The SDKs pass the raw JSON of a tool on as it is, and
+// go-sdk ends the session when its transport refuses a message.
+func repaired(line []byte) framing.Message {
+	var lines framing.LineReader
+	lines.MaxLine = -1
+	lines.Feed(bytes.ToValidUTF8(line, []byte("\uFFFD")))
+	m, _ := lines.Flush()
+	return m
+}
+
+// send writes m, an answer under the id that its request had.
+func (l *Link) send(m framing.Message) error {
+	if m.Kind == framing.Response {
+		// The request is off the list before its answer is out: the peer may use the id again at once.
+		id := l.settle(m.ID)
+		defer l.sent()
+		if !bytes.Equal(id, m.ID) {
+			m.ID, m.Line = id, nil
+		}
+	}
+	return l.out.WriteMessage(m)
+}
+
+// settle takes the request that the SDK answers under hidden off the list, and returns the id it came with.
+func (l *Link) settle(hidden json.RawMessage) json.RawMessage {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.inHand, idKey(id))
-	if l.idle != nil && len(l.inHand) == 0 {
-		close(l.idle)
-		l.idle = nil
+	l.unsent++
+	key := idKey(hidden)
+	if id, ok := l.inHand[key]; ok {
+		delete(l.inHand, key)
+		return id
 	}
+	if id, ok := showID(hidden); ok { // of a request that was cancelled
+		return id
+	}
+	return hidden
+}
+
+// sent follows a settle.
+func (l *Link) sent() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.unsent--
+	l.checkIdle()
 }
 
 // Close ends a wait for answers and closes the output if it can be closed. It may be called more than once.

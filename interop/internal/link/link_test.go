@@ -80,19 +80,80 @@ func errorOf(t *testing.T, out []byte) string {
 }
 
 func TestAnswersStopAfterManyBadLines(t *testing.T) {
-	var out bytes.Buffer
-	ping := `{"jsonrpc":"2.0","method":"ping"}` + "\n"
-	bad := strings.Repeat("bad\n", maxAnswers+20)
-	l := New(strings.NewReader(bad+ping+bad), &out, Options{})
-	if _, err := l.Next(); err != nil {
+	const note = `{"jsonrpc":"2.0","method":"n"}` + "\n"
+	many := strings.Repeat("bad\n", maxAnswers+20)
+	for in, want := range map[string]int{many: maxAnswers, many + note + many: 2 * maxAnswers, strings.Repeat("bad\n"+note, 200): 200} {
+		var out bytes.Buffer
+		l := New(strings.NewReader(in), &out, Options{})
+		for {
+			if _, err := l.Next(); err != nil {
+				break
+			}
+		}
+		if got := bytes.Count(out.Bytes(), []byte("\n")); got != want {
+			t.Errorf("%d answers to %d bad lines, want %d", got, strings.Count(in, "bad"), want)
+		}
+	}
+}
+
+// A stuck is the output to a peer that does not read until it is closed.
+type stuck struct {
+	bytes.Buffer
+	reads chan struct{}
+}
+
+func (s *stuck) Write(p []byte) (int, error) {
+	<-s.reads
+	return s.Buffer.Write(p)
+}
+
+// TestPeerThatReadsLater has a peer that writes everything before it reads: nothing that waits for it may stop the reading.
+func TestPeerThatReadsLater(t *testing.T) {
+	const bad = maxWaiting + 100
+	synctest.Test(t, func(t *testing.T) {
+		out := &stuck{reads: make(chan struct{})}
+		l := New(strings.NewReader(strings.Repeat(`{"jsonrpc":"2.0","method":"n"}`+"\nbad\n", bad)), out, Options{})
+		go io.WriteString(l, `{"jsonrpc":"2.0","method":"before"}`+"\n")
+		synctest.Wait()
+		for range bad {
+			if _, err := l.Next(); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait() // the first reply is on its way
+		}
+		time.AfterFunc(time.Second, func() { close(out.reads) })
+		if _, err := l.Next(); err != io.EOF {
+			t.Errorf("Next = %v, want io.EOF", err)
+		}
+		if got, want := strings.Count(out.String(), "-32700"), 1+maxWaiting; got != want {
+			t.Errorf("%d answers to %d bad lines, want %d", got, bad, want)
+		}
+	})
+}
+
+// reader calls Next as soon as something is written, like a peer that is faster than the return from Write.
+type reader struct {
+	l    *Link
+	next func(framing.Message, error)
+}
+
+func (r *reader) Write(p []byte) (int, error) {
+	r.next(r.l.Next())
+	return len(p), nil
+}
+
+// TestIDUsedAgain has a peer that has one call at a time, and one id for all.
+func TestIDUsedAgain(t *testing.T) {
+	call := `{"jsonrpc":"2.0","id":1,"method":"m"}` + "\n"
+	var got []string
+	out := &reader{next: func(m framing.Message, err error) { got = append(got, m.Method) }}
+	out.l = New(strings.NewReader(call+call), out, Options{DrainTimeout: 1})
+	if _, err := out.l.Next(); err != nil {
 		t.Fatal(err)
 	}
-	if got := bytes.Count(out.Bytes(), []byte("\n")); got != maxAnswers {
-		t.Errorf("%d answers to %d bad lines, want %d", got, maxAnswers+20, maxAnswers)
-	}
-	l.Next()
-	if got := bytes.Count(out.Bytes(), []byte("\n")); got != 2*maxAnswers {
-		t.Errorf("%d answers after a good line and as many again, want %d", got, 2*maxAnswers)
+	io.WriteString(out.l, `{"jsonrpc":"2.0","id":1,"result":1}`+"\n")
+	if len(got) != 1 || got[0] != "m" {
+		t.Errorf("after the first answer Next = %q, want the second request", got)
 	}
 }
 
@@ -102,6 +163,8 @@ func TestIDs(t *testing.T) {
 		hidden bool
 	}{
 		{"0", false}, {"-1", false}, {`""`, false}, {`"7"`, false}, {`"a\u0000b"`, false},
+		{`"\u0061\/\u2028<&>"`, false}, {`"` + "\u2029" + `"`, false}, {`"\ud83d\ude00"`, false},
+		{`"\ud83d"`, true}, {`"\uDE00a"`, true}, {`"\ufffd"`, true}, {`"\u0000id:5"`, true},
 		{"9007199254740992", false}, {"-9007199254740992", false},
 		{"9007199254740993", true}, {"-9007199254740993", true}, {"-0", true}, {"100000000000000000000000000", true},
 	}
@@ -124,16 +187,17 @@ func TestIDs(t *testing.T) {
 			if _, err := l.Write(append(answer, '\n')); err != nil {
 				t.Fatal(err)
 			}
-			if want := `"id":` + tt.id; !strings.Contains(out.String(), want) {
+			id := strings.ReplaceAll(tt.id, "\u2029", `\u2029`) // as in all frames
+			if want := `"id":` + id + ","; !strings.Contains(out.String(), want) {
 				t.Errorf("answer = %s, want it to have %s", &out, want)
 			}
 		})
 	}
 }
 
-// TestForgedID has a peer use our prefix for what is no number: it must not get raw bytes into the output.
+// TestForgedID has an answer under an id with our prefix before what is no id: that must not get raw bytes into the output.
 func TestForgedID(t *testing.T) {
-	for _, forged := range []string{`1,"x":1`, "", "01", "-", "1.5"} {
+	for _, forged := range []string{`1,"x":1`, "", "01", "-", "1.5", "null", `"a"b`, `"a`, `"a" , "x":"b"`} {
 		id, _ := json.Marshal(hiddenPrefix + forged)
 		var out bytes.Buffer
 		l := New(strings.NewReader(""), &out, Options{})
@@ -173,6 +237,7 @@ func TestEndOfInput(t *testing.T) {
 		{name: "answered", in: call, then: func(l *Link) { io.WriteString(l, `{"jsonrpc":"2.0","id":1,"result":1}`+"\n") }, waits: time.Second},
 		{name: "another answered", in: call, then: func(l *Link) { io.WriteString(l, `{"jsonrpc":"2.0","id":2,"result":1}`+"\n") }, waits: 5 * time.Second},
 		{name: "cancelled", in: call + cancel, waits: 0},
+		{name: "another cancelled", in: strings.Replace(call, "1", `""`, 1) + strings.Replace(cancel, "1}", "null}", 1), waits: 5 * time.Second},
 		{name: "never answered", in: call, opts: Options{DrainTimeout: time.Minute}, waits: time.Minute},
 		{name: "closed", in: call, then: func(l *Link) { l.Close() }, waits: time.Second},
 		{name: "peer gone", in: call, out: broken{}, then: func(l *Link) { io.WriteString(l, `{"jsonrpc":"2.0","method":"m"}`+"\n") }, waits: time.Second},
@@ -209,7 +274,8 @@ func TestCancellationOfHiddenID(t *testing.T) {
 	const id = "9007199254740993"
 	in := `{"jsonrpc":"2.0","id":` + id + `,"method":"m"}
 {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + id + `,"reason":"late"}}`
-	l := New(strings.NewReader(in), io.Discard, Options{})
+	var out bytes.Buffer
+	l := New(strings.NewReader(in), &out, Options{})
 	call, _ := l.Next()
 	m, err := l.Next()
 	if err != nil {
@@ -221,6 +287,10 @@ func TestCancellationOfHiddenID(t *testing.T) {
 	}
 	if err := json.Unmarshal(m.Params, &params); err != nil || string(params.RequestID) != string(call.ID) || params.Reason != "late" {
 		t.Errorf("cancellation of %s has params %s, %v", call.ID, m.Params, err)
+	}
+	fmt.Fprintf(l, `{"jsonrpc":"2.0","id":%s,"result":1}`+"\n", call.ID)
+	if want := `"id":` + id + ","; !strings.Contains(out.String(), want) {
+		t.Errorf("answer to a cancelled request = %s, want it to have %s", &out, want)
 	}
 }
 
@@ -237,5 +307,10 @@ func TestWrite(t *testing.T) {
 	}
 	if _, err := io.WriteString(l, "oops\n"); err == nil {
 		t.Error("Write of no JSON succeeded")
+	}
+	out.Reset()
+	io.WriteString(l, `{"jsonrpc":"2.0","id":1,"result":"a`+"\xff"+`b"}`+"\n")
+	if got, want := out.String(), `{"jsonrpc":"2.0","id":1,"result":"a`+"\uFFFD"+`b"}`+"\n"; got != want {
+		t.Errorf("written after invalid UTF-8 in raw JSON = %q, want %q", got, want)
 	}
 }
