@@ -41,7 +41,9 @@ func (s *scanner) longStr(b []byte, i int) int {
 				return -1
 			}
 			if last = i; gap < near {
-				i = s.dense(b, i)
+				if i = s.dense(b, i); i < 0 {
+					return -1
+				}
 				last = i - near
 			}
 		default:
@@ -50,40 +52,75 @@ func (s *scanner) longStr(b []byte, i int) int {
 	}
 }
 
-// dense reads whole words of a string in which escapes stand close together,
-// as in code, where a branch at each of them would be missed half the time. It
-// stops before a word with anything but text and the usual escapes in it, or
-// after some words without escapes, and never inside an escape.
+// dense reads whole blocks of a string in which escapes stand close together,
+// as in code, where a branch at each backslash would be missed half the time:
+// twice as fast as plain from escape to escape. It stops at the first byte that
+// is a quote or below 0x20, behind a block without escapes, and before a rest
+// that is shorter than a block. What it returns is never inside an escape.
 func (s *scanner) dense(b []byte, i int) int {
-	const low = ^uint64(highs)
-	var carry, seen uint64
-	for quiet := 0; i+8 <= len(b) && quiet < near/8; i += 8 {
-		x := binary.LittleEndian.Uint64(b[i:])
-		// In the words not…, a top bit is set where the byte differs, or is no ASCII.
-		x7 := x & low
-		notSlash := (x7 ^ '\\'*ones) + low | x
-		notQuote := (x7 ^ '"'*ones) + low | x
-		notCode := ((x7^'n'*ones)+low)&((x7^'t'*ones)+low)&((x7^'r'*ones)+low) | x
-		slash := ^notSlash & highs
-		starts := slash &^ carry
-		code := ((starts<<8 | odd) - starts) ^ odd
-		escaped := code ^ (slash | carry)
-		control := (x - 0x20*ones) &^ x
-		if (^notQuote&^escaped|control|escaped&notSlash&notQuote&notCode)&highs != 0 {
-			break
+	var inside, seen uint64 // inside is 1 if the last byte was a backslash that escapes the next
+	for ; i+64 <= len(b); i += 64 {
+		p := b[i : i+64]
+		t, u := binary.LittleEndian.Uint64(p), binary.LittleEndian.Uint64(p[8:])
+		v, w := binary.LittleEndian.Uint64(p[16:]), binary.LittleEndian.Uint64(p[24:])
+		x, y := binary.LittleEndian.Uint64(p[32:]), binary.LittleEndian.Uint64(p[40:])
+		z, a := binary.LittleEndian.Uint64(p[48:]), binary.LittleEndian.Uint64(p[56:])
+		seen |= t | u | v | w | x | y | z | a
+		stop := stops(t) | stops(u)<<8 | stops(v)<<16 | stops(w)<<24 |
+			stops(x)<<32 | stops(y)<<40 | stops(z)<<48 | stops(a)<<56
+		slash := slashes(t) | slashes(u)<<8 | slashes(v)<<16 | slashes(w)<<24 |
+			slashes(x)<<32 | slashes(y)<<40 | slashes(z)<<48 | slashes(a)<<56
+
+		var escaped uint64
+		escaped, inside = escapes(slash, inside)
+		stop &^= escaped
+		if stop != 0 {
+			escaped &= stop&-stop - 1
 		}
-		seen |= x
-		carry = (code & slash) >> 56
-		quiet++
-		if slash != 0 {
-			quiet = 0
+		for ; escaped != 0; escaped &= escaped - 1 {
+			at := bits.TrailingZeros64(escaped) & 63
+			if !isShort[p[at]] && s.escape(b, i+at-1) < 0 {
+				return -1
+			}
+		}
+		if stop != 0 || slash == 0 {
+			s.seen |= seen
+			return i + bits.TrailingZeros64(stop)
 		}
 	}
 	s.seen |= seen
-	return i - int(carry>>7)
+	return i - int(inside)
 }
 
-const odd = 0x8000800080008000 // the top bit of each odd byte
+// escapes returns which of 64 bytes are escaped, one bit each, and 1 if the byte
+// behind them is. slash marks the backslashes; inside is 1 if the first byte is
+// escaped.
+//
+// In a run of backslashes every second one escapes. A run begins where a
+// backslash stands that is not escaped; subtracting its first bit from the odd
+// bits makes the bits alternate from there to the end of the run.
+func escapes(slash, inside uint64) (escaped, insideNext uint64) {
+	const odd = 0xAAAAAAAAAAAAAAAA
+	first := slash &^ inside
+	code := ((first<<1 | odd) - first) ^ odd
+	return code ^ (slash | inside), (code & slash) >> 63
+}
+
+// isShort has the bytes that may follow a backslash, but for the u.
+var isShort = [256]bool{'"': true, '\\': true, '/': true, 'b': true, 'f': true, 'n': true, 'r': true, 't': true}
+
+// stops returns a bit for each byte of x that is a quote or below 0x20, and
+// slashes for each backslash. Unlike special they are exact in every byte: with
+// the top bits cleared no byte's sum carries into the next one's. The
+// exclusive or with 0x02 brings the quote down to 0x20, next to the controls.
+func stops(x uint64) uint64 {
+	const beyond = (0x80 - 0x21) * ones // takes what is not below 0x21 to the top bit
+	return marks(^((x&^highs ^ 0x02*ones) + beyond | x) & highs)
+}
+
+func slashes(x uint64) uint64 {
+	return marks(^((x&^highs ^ '\\'*ones) + ^uint64(highs) | x) & highs)
+}
 
 // escape reads the escape at b[i], RFC 8259 section 7.
 func (s *scanner) escape(b []byte, i int) int {

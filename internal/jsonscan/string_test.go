@@ -71,7 +71,7 @@ var stringPieces = []string{
 // Every piece, behind a beginning of every length up to three steps of the
 // kernel, plain or with escapes.
 func TestStr(t *testing.T) {
-	for n := range 3 * 32 {
+	for n := range 3 * 64 {
 		plain, dense := strings.Repeat("a", n), strings.Repeat(`\na`, n/3)
 		for _, piece := range stringPieces {
 			for _, end := range []string{`"`, ``, `\n"`, strings.Repeat("b", 70) + `"`} {
