@@ -104,7 +104,7 @@ func appendRaw(dst []byte, name string, raw []byte, depth int) ([]byte, error) {
 	out, fault := jsonscan.AppendCompact(dst, raw, depth)
 	if fault.Code != jsonscan.OK {
 		return dst, fmt.Errorf("framing: %s is not JSON: byte %d: %s",
-			name, fault.Offset, jsonscan.Explain(raw, fault, false))
+			name, fault.Offset, jsonscan.Explain(raw, fault, jsonscan.Value))
 	}
 	return out, nil
 }

@@ -221,14 +221,17 @@ func lineError(line []byte, fault jsonscan.Fault, eof bool) *LineError {
 			fault = jsonscan.Fault{Code: jsonscan.InvalidUTF8, Offset: at}
 		}
 	}
-	e := &LineError{Offset: fault.Offset, Err: ErrSyntax}
+	e, whole := &LineError{Offset: fault.Offset, Err: ErrSyntax}, jsonscan.Line
+	if eof {
+		whole = jsonscan.LastLine
+	}
 	switch {
 	case fault.Code == jsonscan.InvalidUTF8:
 		e.Err = ErrInvalidUTF8
 	case fault.Code == jsonscan.Truncated && eof:
 		e.Err = io.ErrUnexpectedEOF
 	}
-	e.Reason = jsonscan.Explain(line, fault, eof)
+	e.Reason = jsonscan.Explain(line, fault, whole)
 	return e
 }
 

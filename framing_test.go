@@ -517,6 +517,28 @@ func TestEncodeRules(t *testing.T) {
 	}
 }
 
+// An error of encoding names the member and the fault, and guesses nothing about lines.
+func TestEncodeRules_Reasons(t *testing.T) {
+	for _, tt := range []struct {
+		name, want string
+		v          any
+	}{
+		{"empty", "the value is not JSON: byte 0: there is nothing but white space", raw(``)},
+		{"white space", "Params is not JSON: byte 1: there is nothing but white space", framing.Message{Method: "m", Params: raw("\n")}},
+		{"cut off", "Params is not JSON: byte 5: it ends inside a JSON text", framing.Message{Method: "m", Params: raw(`{"a":`)}},
+		{"a word", `Result is not JSON: byte 0: text, not JSON: "ready"`, framing.Message{ID: raw(`1`), Result: raw(`ready`)}},
+		{"text behind", `the value is not JSON: byte 2: text after the JSON: "ready"`, raw(`1 ready`)},
+		{"a colon behind", `the value is not JSON: byte 3: ':' after a complete JSON text`, raw(`"a":1`)},
+		{"text before", `the value is not JSON: byte 0: text before the JSON: "INFO "`, raw(`INFO {}`)},
+		{"a bracket", `the value is not JSON: byte 0: '}' at the start`, raw(`}`)},
+		{"too deep", "Params is not JSON: byte 9999: nested deeper than 10000 levels", framing.Message{Method: "m", Params: raw(strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000))}},
+	} {
+		if _, err := framing.Encode(tt.v); err == nil || err.Error() != "framing: "+tt.want {
+			t.Errorf("Encode(%s) = %v, want framing: %s", tt.name, err, tt.want)
+		}
+	}
+}
+
 // How many U+FFFD stand for a broken sequence is left open; that they do, and that the rest is kept, is not.
 func TestEncodeRules_InvalidUTF8(t *testing.T) {
 	for _, broken := range []string{"\xff", "\xe2\x82", "\xed\xa0\x80", "\xc0\xaf", "\xf4\x90\x80\x80", "\x80", "\xf0\x9f\x8e"} {

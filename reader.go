@@ -32,6 +32,9 @@ const (
 // becomes a Message of Kind Malformed or Invalid in its place and costs nothing
 // else.
 //
+// One LineReader is for one stream: it drops a byte order mark at the stream's
+// start alone, so a new one for each line would drop those in mid-stream, too.
+//
 // A LineReader must not be used by several goroutines at the same time. The
 // messages are independent of it and of each other.
 type LineReader struct {

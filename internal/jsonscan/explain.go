@@ -7,17 +7,44 @@ import (
 	"unicode/utf8"
 )
 
-// Explain puts the fault that Scan has found in the line b into words, for the
-// person who looks for its cause. At the end of the stream a line may lack its
-// newline.
-func Explain(b []byte, f Fault, eof bool) string {
-	if reason := explainEncoding(b); reason != "" {
-		return reason
+// Whole says what the bytes are that Explain is given.
+type Whole int
+
+const (
+	Line     Whole = iota
+	LastLine       // of the stream, without its newline
+	Value          // no line, but raw JSON that a program wants to write
+)
+
+// What a bad line may come from.
+const (
+	brokenUp = "; a message broken over several lines?"
+	piece    = "; a piece of a message broken over several lines?"
+	logLine  = "; a log line?"
+	logText  = "; a log line without a newline?"
+)
+
+// Explain puts the fault that has been found in b into words, for the person
+// who looks for its cause, which for a line it guesses.
+func Explain(b []byte, f Fault, whole Whole) string {
+	if whole != Value {
+		if reason := explainEncoding(b); reason != "" {
+			return reason
+		}
+		return explain(b, f, whole)
 	}
+	reason := explain(b, f, whole)
+	for _, guess := range []string{brokenUp, piece, logLine, logText} {
+		reason = strings.TrimSuffix(reason, guess)
+	}
+	return reason
+}
+
+func explain(b []byte, f Fault, whole Whole) string {
 	at := f.Offset
 	switch f.Code {
 	case Truncated:
-		return explainTruncated(eof)
+		return explainTruncated(b, whole)
 	case Trailing:
 		return explainTrailing(b, at)
 	case BadControl:
@@ -59,11 +86,16 @@ func hasPrefixFold(b []byte, prefix string) bool {
 	return len(b) >= len(prefix) && strings.EqualFold(string(b[:len(prefix)]), prefix)
 }
 
-func explainTruncated(eof bool) string {
-	if eof {
+func explainTruncated(b []byte, whole Whole) string {
+	switch {
+	case whole == LastLine:
 		return "the stream ends inside a JSON text"
+	case whole == Line:
+		return "the line ends inside a JSON text" + brokenUp
+	case len(bytes.TrimSpace(b)) == 0:
+		return "there is nothing but white space"
 	}
-	return "the line ends inside a JSON text; a message broken over several lines?"
+	return "it ends inside a JSON text"
 }
 
 // explainTrailing explains what follows a complete text.
@@ -77,12 +109,12 @@ func explainTrailing(b []byte, at int) string {
 	case c == '}' || c == ']':
 		return fmt.Sprintf("one %q too many", c)
 	case c == ':' || c == ',':
-		return fmt.Sprintf("%q after a complete JSON text; a piece of a message broken over several lines?", c)
+		return fmt.Sprintf("%q after a complete JSON text"+piece, c)
 	}
 	if reason := explainForeign(rest); reason != "" {
 		return reason
 	}
-	return fmt.Sprintf("text after the JSON: %s; a log line?", quote(rest, 40))
+	return fmt.Sprintf("text after the JSON: %s"+logLine, quote(rest, 40))
 }
 
 // explainUnexpected explains a byte that cannot stand where it stands.
@@ -106,7 +138,7 @@ func explainUnexpected(b []byte, at int) string {
 	case w != "" && (last == '{' || last == ','):
 		return fmt.Sprintf("%q without quotes", w)
 	case w != "":
-		return fmt.Sprintf("%q is no value of JSON; a log line?", w)
+		return fmt.Sprintf("%q is no value of JSON"+logLine, w)
 	}
 	return fmt.Sprintf("unexpected %s after %s", char(b[at:]), quote(before[max(0, len(before)-12):], 12))
 }
@@ -117,12 +149,12 @@ func explainStart(b []byte) string {
 		return reason
 	}
 	if c := b[0]; c == '}' || c == ']' || c == ',' || c == ':' {
-		return fmt.Sprintf("%q at the start; a piece of a message broken over several lines?", c)
+		return fmt.Sprintf("%q at the start"+piece, c)
 	}
 	if i := bytes.IndexByte(b, '{'); i >= 0 && isJSON(b[i:]) {
-		return fmt.Sprintf("text before the JSON: %s; a log line without a newline?", quote(b[:i], 40))
+		return fmt.Sprintf("text before the JSON: %s"+logText, quote(b[:i], 40))
 	}
-	return fmt.Sprintf("text, not JSON: %s; a log line?", quote(b, 40))
+	return fmt.Sprintf("text, not JSON: %s"+logLine, quote(b, 40))
 }
 
 // explainForeign explains a value that other notations have and JSON has not.
