@@ -5,11 +5,13 @@ package main
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -115,6 +117,54 @@ func TestHostStopsReading(t *testing.T) {
 	p.outEnd.Close()
 	if status, stderr := p.status(); status != 128+int(syscall.SIGPIPE) && status != 143 {
 		t.Errorf("status %d, want that of SIGPIPE or SIGTERM; stderr:\n%s", status, stderr)
+	}
+}
+
+// TestUnseen: what the observer could not see, since the disk with its log
+// stood still, has gone through all the same, and is a finding.
+func TestUnseen(t *testing.T) {
+	fifo := filepath.Join(t.TempDir(), "log")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	disk, err := os.OpenFile(fifo, os.O_RDWR, 0) // opening to read alone would wait for a writer
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer disk.Close()
+	line := note(strings.Repeat("x", 1000))
+	sent := int64(queueBytes*5/4) / int64(len(line)) * int64(len(line))
+	var passed counter
+	done := make(chan struct{})
+	passed.at(sent, func() {
+		go func() { defer close(done); io.Copy(io.Discard, disk) }()
+	})
+	steps := []step{{"repeat", fmt.Sprintf("%d %s", sent/int64(len(line)), line)}}
+	o := runTo(t, steps, strings.NewReader(""), &passed, func(c *config) { c.log = fifo })
+	if passed.n != sent {
+		t.Errorf("%d bytes went through, want %d", passed.n, sent)
+	}
+	s := o.summary.Streams[0]
+	if s.Raw.Bytes != sent || s.UnseenBytes == 0 || s.Lines != int(sent)/len(line) || s.Messages["notification"]+s.UnseenLines != s.Lines {
+		t.Errorf("summary %+v, want every byte and line, seen or unseen", s)
+	}
+	if got := o.found(); len(got) != 1 || !strings.HasPrefix(got[0], "unseen to-client 0 ") {
+		t.Errorf("findings %q, want what was not seen", got)
+	}
+}
+
+// TestHostKilled: with the server's stdin full the host's EOF cannot get
+// through, and is noticed all the same.
+func TestHostKilled(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("there it is noticed only when the server writes")
+	}
+	p := startTap(t, []step{complain("up\n"), hang()}, "-grace", "50ms")
+	line(t, p.stderr)
+	io.WriteString(p.in, strings.Repeat("x", 3<<16)) // the host's pipe, mcptap, and the server's pipe
+	p.in.Close()
+	if status, stderr := p.status(); status != 143 {
+		t.Errorf("status %d, want 143; stderr:\n%s", status, stderr)
 	}
 }
 

@@ -57,19 +57,20 @@ type tap struct {
 	in       io.WriteCloser // the server's stdin
 	out, err io.ReadCloser  // its stdout and stderr
 
-	left     chan struct{} // closed when the host has gone
-	leave    sync.Once
-	lastByte atomic.Int64 // from the server: nanoseconds after began
-	began    time.Time
+	left  chan struct{} // closed when the host has gone
+	leave sync.Once
+
+	toServerPulse, toClientPulse, stderrPulse pulse
 
 	observed chan struct{} // closed when the queue has been worked off
+	late     atomic.Bool   // the rest of it is to be counted only
 	watch    watcher       // used by the observing goroutine alone, then by finish
 }
 
 func newTap(c config, std streams) *tap {
 	t := &tap{
 		c: c, std: std, stderr: &stderrLog{w: std.err}, q: newQueue(queueBytes),
-		left: make(chan struct{}), observed: make(chan struct{}), began: time.Now(),
+		left: make(chan struct{}), observed: make(chan struct{}),
 	}
 	t.watch.obs = observe.NewObserver(c.maxLine, c.redact)
 	t.watch.report = show.New(t.stderr, c.json, wantsColour(std.err))
@@ -112,14 +113,16 @@ func (t *tap) start() error {
 // run moves the traffic until the server has ended and everything it wrote
 // has gone through.
 func (t *tap) run(signals <-chan os.Signal) *os.ProcessState {
-	t.touch()
+	for _, p := range []*pulse{&t.toServerPulse, &t.toClientPulse, &t.stderrPulse} {
+		p.beat()
+	}
 	at, command := time.Now(), t.c.command
 	t.q.do(func() { t.watch.start(at, command) })
 	go t.observe()
 	go t.toServer()
 	outDone, errDone := make(chan struct{}), make(chan struct{})
 	go func() { defer close(outDone); t.toClient() }()
-	go func() { defer close(errDone); t.stderr.copy(t.err, t.touch) }()
+	go func() { defer close(errDone); t.stderr.copy(t.err, t.stderrPulse.beat) }()
 
 	exited := make(chan struct{})
 	go func() { defer close(exited); t.cmd.Wait() }()
@@ -127,10 +130,12 @@ func (t *tap) run(signals <-chan os.Signal) *os.ProcessState {
 	t.sup.own = t.own
 	t.sup.signal = func(sig os.Signal) { sendSignal(t.cmd.Process, sig) }
 	t.sup.kill = func() { killGroup(t.cmd.Process) }
+	onHangup(t.std.in, t.hostLeft)
 	t.sup.run(t.left, signals, exited)
 
-	t.drain(outDone)
-	t.drain(errDone)
+	asked := t.sup.signaled.Load()
+	asked = t.drain(outDone, &t.toClientPulse, asked, signals)
+	t.drain(errDone, &t.stderrPulse, asked || t.sup.left.Load(), signals)
 	return t.cmd.ProcessState
 }
 
@@ -144,25 +149,60 @@ func (t *tap) own(sig os.Signal) bool {
 }
 
 // drain waits for the end of a stream of a server that has exited. A child of
-// the server may hold it open: then silence ends it.
-func (t *tap) drain(done <-chan struct{}) {
+// the server may hold it open: then silence ends it. A host that is slow to
+// read is waited for, as the server's own pipe would, unless it has asked for
+// the end: then grace is all there is. drain reports whether it has.
+func (t *tap) drain(done <-chan struct{}, p *pulse, asked bool, signals <-chan os.Signal) bool {
+	end := time.Now().Add(t.c.grace)
 	for {
-		wait := t.c.grace - time.Since(t.last())
+		wait := t.c.grace - time.Since(p.last())
+		if asked {
+			wait = min(wait, time.Until(end))
+		}
 		if wait <= 0 {
-			return
+			return asked
 		}
 		select {
 		case <-done:
-			return
+			return asked
+		case sig := <-signals: // nobody is left to pass it on to
+			if !t.own(sig) {
+				return true
+			}
 		case <-time.After(wait):
 		}
 	}
 }
 
-func (t *tap) touch() { t.lastByte.Store(int64(time.Since(t.began))) }
+// last returns when the session last showed life.
+func (t *tap) last() time.Time {
+	last := t.toServerPulse.last()
+	for _, p := range []*pulse{&t.toClientPulse, &t.stderrPulse} {
+		if at := p.last(); at.After(last) {
+			last = at
+		}
+	}
+	return last
+}
 
-// last returns when the server wrote last.
-func (t *tap) last() time.Time { return t.began.Add(time.Duration(t.lastByte.Load())) }
+// A pulse says when a stream was last alive. A write to the host that is under
+// way is a sign of life for as long as it takes: the bytes are on their way.
+type pulse struct {
+	at      atomic.Pointer[time.Time]
+	passing atomic.Bool
+}
+
+func (p *pulse) beat() {
+	now := time.Now()
+	p.at.Store(&now)
+}
+
+func (p *pulse) last() time.Time {
+	if p.passing.Load() {
+		return time.Now()
+	}
+	return *p.at.Load()
+}
 
 // hostLeft notes that the host has gone.
 func (t *tap) hostLeft() {
@@ -182,8 +222,10 @@ func (t *tap) toServer() {
 			t.q.put(time.Now(), observe.ToServer, buf[:n])
 			if _, werr := t.in.Write(buf[:n]); werr != nil {
 				closeIfPossible(t.std.in) // the server reads no more: nor do we
+				onHangup(t.std.out, t.hostLeft)
 				return
 			}
+			t.toServerPulse.beat()
 		}
 		if err != nil {
 			at := time.Now()
@@ -202,9 +244,8 @@ func (t *tap) toClient() {
 	for {
 		n, err := t.out.Read(buf)
 		if n > 0 {
-			t.touch()
 			t.q.put(time.Now(), observe.ToClient, buf[:n])
-			if _, werr := w.Write(buf[:n]); werr != nil {
+			if werr := t.pass(w, buf[:n]); werr != nil {
 				t.hostLeft() // and the server is to learn it as it would without us
 				t.out.Close()
 				t.in.Close()
@@ -219,6 +260,14 @@ func (t *tap) toClient() {
 			return
 		}
 	}
+}
+
+func (t *tap) pass(w io.Writer, p []byte) error {
+	t.toClientPulse.passing.Store(true)
+	_, err := w.Write(p)
+	t.toClientPulse.beat()
+	t.toClientPulse.passing.Store(false)
+	return err
 }
 
 // clientWriter returns where the server's bytes go, and what to call at
@@ -238,8 +287,10 @@ func closeIfPossible(v any) {
 	}
 }
 
-// finish works off the queue and prints the summary. If stderr takes nothing
-// for grace, the summary is given up: the host waits for us to exit.
+// finish works off the queue and prints the summary. The host waits for us to
+// exit: when half of grace is over, what the queue still holds is counted only,
+// and when all of it is, as with a stderr that takes nothing, the rest is given
+// up.
 func (t *tap) finish(state *os.ProcessState) {
 	end := observe.End{
 		Status: state.String(),
@@ -257,9 +308,11 @@ func (t *tap) finish(state *os.ProcessState) {
 		t.watch.summary(time.Now(), true)
 		t.watch.close()
 	}()
+	wait := max(t.c.grace, time.Second)
+	defer time.AfterFunc(wait/2, func() { t.late.Store(true) }).Stop()
 	select {
 	case <-done:
-	case <-time.After(max(t.c.grace, time.Second)):
+	case <-time.After(wait):
 	}
 }
 
@@ -268,19 +321,27 @@ func (t *tap) observe() {
 	defer close(t.observed)
 	for {
 		events, open := t.q.take()
-		for _, e := range events {
-			switch {
-			case e.do != nil:
-				e.do()
-			case e.gap != nil:
-				t.watch.gap(e.at, e.dir, *e.gap)
-			default:
-				t.watch.chunk(e.at, e.dir, e.data)
+		for len(events) > 0 {
+			if t.late.Load() {
+				events = unseen(events)
 			}
+			t.see(events[0])
+			events = events[1:]
 		}
 		if !open {
 			return
 		}
 		t.watch.flush()
+	}
+}
+
+func (t *tap) see(e event) {
+	switch {
+	case e.do != nil:
+		e.do()
+	case e.gap != nil:
+		t.watch.gap(e.at, e.dir, *e.gap)
+	default:
+		t.watch.chunk(e.at, e.dir, e.data)
 	}
 }

@@ -27,16 +27,43 @@ type outcome struct {
 // sends it input.
 func runSession(t *testing.T, steps []step, stdin io.Reader, change ...func(*config)) outcome {
 	t.Helper()
+	var out bytes.Buffer
+	o := runTo(t, steps, stdin, &out, change...)
+	o.stdout = out.String()
+	return o
+}
+
+// runTo is runSession with a stdout of the caller's.
+func runTo(t *testing.T, steps []step, stdin io.Reader, stdout io.Writer, change ...func(*config)) outcome {
+	t.Helper()
 	t.Setenv(envScript, encodeScript(append(steps, step{})))
 	c := config{json: true, grace: 5 * time.Second, command: []string{os.Args[0]}}
 	for _, f := range change {
 		f(&c)
 	}
-	var out, errs bytes.Buffer
-	o := outcome{status: live(c, streams{stdin, &out, &errs})}
-	o.stdout, o.stderr = out.String(), errs.String()
+	var errs bytes.Buffer
+	o := outcome{status: live(c, streams{stdin, stdout, &errs})}
+	o.stderr = errs.String()
 	o.parse(t)
 	return o
+}
+
+// counter counts what is written to it.
+type counter struct {
+	n, mark int64
+	reached func()
+}
+
+// at has f called once n bytes are there.
+func (c *counter) at(n int64, f func()) { c.mark, c.reached = n, f }
+
+func (c *counter) Write(p []byte) (int, error) {
+	c.n += int64(len(p))
+	if c.reached != nil && c.n >= c.mark {
+		c.reached()
+		c.reached = nil
+	}
+	return len(p), nil
 }
 
 // parse reads the summary and the findings from stderr.

@@ -110,6 +110,14 @@ func perform(do, arg string, in *bufio.Reader) {
 		child.Env = append(os.Environ(), envScript+"="+encodeScript([]step{ignoring(), hang()}))
 		child.Stdout = os.Stdout
 		child.Start()
+	case "repeat":
+		n, text, _ := strings.Cut(arg, " ")
+		times, _ := strconv.Atoi(n)
+		w := bufio.NewWriter(os.Stdout)
+		for range times {
+			w.WriteString(text)
+		}
+		w.Flush()
 	case "flood":
 		for {
 			os.Stdout.WriteString(note("flood"))

@@ -50,23 +50,45 @@ func (q *queue) put(at time.Time, d observe.Dir, chunk []byte) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.size+len(chunk)+eventBytes > q.limit {
-		q.miss(at, d, chunk)
+		q.miss(at, d, gapOf(chunk))
 		return
 	}
 	q.gaps[d] = nil
 	q.add(event{at: at, dir: d, data: bytes.Clone(chunk)})
 }
 
-// miss adds chunk to the gap that is last in its direction, or begins one.
-func (q *queue) miss(at time.Time, d observe.Dir, chunk []byte) {
+// miss adds g to the gap that is last in its direction, or begins one.
+func (q *queue) miss(at time.Time, d observe.Dir, g observe.Gap) {
 	if q.gaps[d] == nil {
 		q.gaps[d] = new(observe.Gap)
 		q.add(event{at: at, dir: d, gap: q.gaps[d]})
 	}
-	g := q.gaps[d]
-	g.Bytes += int64(len(chunk))
-	g.Newlines += bytes.Count(chunk, []byte("\n"))
-	g.Inside = chunk[len(chunk)-1] != '\n'
+	gap := q.gaps[d]
+	gap.Bytes += g.Bytes
+	gap.Newlines += g.Newlines
+	gap.Inside = g.Inside
+}
+
+func gapOf(chunk []byte) observe.Gap {
+	return observe.Gap{
+		Bytes: int64(len(chunk)), Newlines: bytes.Count(chunk, []byte("\n")), Inside: chunk[len(chunk)-1] != '\n',
+	}
+}
+
+// unseen returns events with the bytes among them turned into gaps.
+func unseen(events []event) []event {
+	q := newQueue(0)
+	for _, e := range events {
+		switch {
+		case e.do != nil:
+			q.add(e)
+		case e.gap != nil:
+			q.miss(e.at, e.dir, *e.gap)
+		default:
+			q.miss(e.at, e.dir, gapOf(e.data))
+		}
+	}
+	return q.events
 }
 
 // do has f called by the taker, behind everything put so far. Its callers are

@@ -8,15 +8,16 @@ import (
 )
 
 // A supervisor passes signals on to the server and closes it down when the
-// host has gone: the host's EOF has gone through by then, so it waits grace,
-// sends SIGTERM, waits grace, and kills. A server that still writes is at work
-// on what it was asked before: the first wait is for silence.
+// host has gone: the host's EOF has gone through by then, unless the server
+// does not read, so it waits grace, sends SIGTERM, waits grace, and kills. A
+// server that still reads or writes is at work on what it was asked before: the
+// first wait is for silence.
 type supervisor struct {
 	grace  time.Duration
 	own    func(os.Signal) bool // takes a signal that is not for the server
 	signal func(os.Signal)
 	kill   func()
-	last   func() time.Time // of the server's last byte, or of its start
+	last   func() time.Time // of the last byte that moved, or of the start
 
 	left     atomic.Bool // the host has gone
 	signaled atomic.Bool // the server was sent a signal
