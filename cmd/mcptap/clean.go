@@ -11,9 +11,10 @@ import (
 // others to junk. It holds a line back until it is whole; what it passes is
 // unchanged, save for a byte order mark at the very start.
 //
-// Dropping a broken answer would turn its client's error into a hang, so a
-// line goes on if it was meant as a message (see observe.Meant), and so does an
-// over-long one that begins as JSON does.
+// Dropping a broken answer would turn its client's error into a hang, and some
+// clients read what is not quite JSON, so a line goes on if it was meant as a
+// message (see observe.Meant), and so does an over-long one that begins as JSON
+// does.
 type cleaner struct {
 	w       io.Writer
 	junk    func(line int, text []byte) // text is valid during the call
@@ -88,10 +89,17 @@ func (c *cleaner) take(piece []byte) {
 
 func (c *cleaner) overLong() {
 	c.state = cleanDrop
-	if text := bytes.TrimLeft(c.held, " \t\r"); text[0] == '{' || text[0] == '[' {
+	text := bytes.TrimLeft(c.held[:c.maxLine], " \t\r") // however much more has come
+	switch {
+	case len(text) == 0: // no message is so far from the start of its line
+	case text[0] == '{' || text[0] == '[':
 		c.state = cleanPass
-		c.out = append(c.out, c.held...)
-	} else {
+		if len(c.out) == 0 {
+			c.out = c.held // it may be large
+		} else {
+			c.out = append(c.out, c.held...)
+		}
+	default:
 		c.junk(c.line+1, append(c.held[:min(junkBytes, c.maxLine)], "..."...))
 	}
 	c.held = nil

@@ -15,7 +15,7 @@ import (
 )
 
 func TestCleaner(t *testing.T) {
-	good, reply := note("a"), answer("7")
+	good, reply, bad := note("a"), answer("7"), `{"jsonrpc":"2.0","id":7,"x":"`
 	long := `{"jsonrpc":"2.0","method":"` + strings.Repeat("x", 200) + `"}` + "\n"
 	exact := `{"jsonrpc":"2.0","method":"` + strings.Repeat("x", 100-29) + `"}`
 	tests := []struct {
@@ -33,6 +33,12 @@ func TestCleaner(t *testing.T) {
 		{"broken answer", `{"id":7,"result":1}` + "\n", `{"id":7,"result":1}` + "\n", nil},
 		{"broken message", `{"jsonrpc":"2.0"}` + "\n", `{"jsonrpc":"2.0"}` + "\n", nil},
 		{"a result without id", `{"result":1}` + "\n", "", []string{`1 {"result":1}`}},
+		{"not UTF-8", bad + "\xE9\"}\n", bad + "\xE9\"}\n", nil},
+		{"NaN", bad + "\",\"result\":NaN}\n", bad + "\",\"result\":NaN}\n", nil},
+		{"two on a line", strings.TrimSuffix(reply, "\n") + reply, strings.TrimSuffix(reply, "\n") + reply, nil},
+		{"text about JSON-RPC", `[INFO] "jsonrpc"` + "\n" + good, good, []string{`1 [INFO] "jsonrpc"`}},
+		{"over-long blank", strings.Repeat(" ", 300) + "\n" + good, good, nil},
+		{"over-long, far from the start", strings.Repeat(" ", 300) + good + good, good, nil},
 		{"BOM", "\xEF\xBB\xBF" + good, good, []string{"1 (a byte order mark)"}},
 		{"BOM later", good + "\xEF\xBB\xBF" + good, good, []string{"2 \xEF\xBB\xBF" + strings.TrimSuffix(good, "\n")}},
 		{"batch", "[" + strings.TrimSuffix(good, "\n") + "]\n", "[" + strings.TrimSuffix(good, "\n") + "]\n", nil},

@@ -98,10 +98,14 @@ func stringEnd(b []byte, i int) int {
 
 // Meant reports whether m is a message, or was meant as one: a JSON object
 // that names its jsonrpc version, or an answer with an id. Structured logs
-// are neither.
+// are neither. Of a line that is no JSON, say for a NaN or a byte that is not
+// UTF-8, which some peers take, the beginning and that name decide.
 func Meant(m framing.Message) bool {
-	if m.Err == nil {
+	switch {
+	case m.Err == nil:
 		return true
+	case m.Kind == framing.Malformed:
+		return startsMessage(bytes.TrimLeft(m.Line, " \t\r")) && bytes.Contains(m.Line, []byte(`"jsonrpc"`))
 	}
-	return m.Kind == framing.Invalid && (memberNames(m).seen[0] || meant(m) == "response" && m.ID != nil)
+	return memberNames(m).seen[0] || meant(m) == "response" && m.ID != nil
 }
