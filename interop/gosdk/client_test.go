@@ -7,9 +7,15 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -123,6 +129,19 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	case "noisy":
 		fmt.Println("Listening on stdio ...")
+	case "deaf", "deaf to SIGTERM":
+		if os.Getenv("GOSDK_TEST_SERVER") != "deaf" {
+			signal.Ignore(syscall.SIGTERM)
+		}
+		fmt.Println(os.Getpid())
+		select {}
+	case "leaves a child":
+		child := serverCommand("deaf to SIGTERM")
+		child.Stdout, child.Stderr = os.Stdout, os.Stderr
+		if err := child.Start(); err != nil {
+			panic(err)
+		}
+		return
 	}
 	transport := &gosdk.StdioTransport{}
 	transport.OnBadLine = func(m framing.Message) { fmt.Fprintf(os.Stderr, "bad line: %s\n", m.Line) }
@@ -134,7 +153,7 @@ func TestMain(m *testing.M) {
 
 func serverCommand(kind string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "GOSDK_TEST_SERVER="+kind)
+	cmd.Env = append(os.Environ(), "GOSDK_TEST_SERVER="+kind, "GORACE=atexit_sleep_ms=0")
 	return cmd
 }
 
@@ -172,24 +191,59 @@ func TestStockCommandTransport(t *testing.T) {
 	}
 }
 
+// TestCommandThatDoesNotEnd has servers that ignore the end of their input, and one whose child holds its stderr.
+func TestCommandThatDoesNotEnd(t *testing.T) {
+	for kind, want := range map[string]string{
+		"deaf":            "signal: terminated",
+		"deaf to SIGTERM": "signal: killed",
+		"leaves a child":  exec.ErrWaitDelay.Error(),
+	} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			cmd := serverCommand(kind)
+			cmd.Stderr = new(strings.Builder) // Wait waits for what the child holds
+			pid := make(chan string, 1)
+			transport := &gosdk.CommandTransport{Command: cmd, TerminateDuration: time.Second}
+			transport.OnBadLine = func(m framing.Message) { pid <- string(m.Line) }
+			conn, err := transport.Connect(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if id, _ := strconv.Atoi(<-pid); id != cmd.Process.Pid {
+				t.Cleanup(func() {
+					if child, err := os.FindProcess(id); err == nil {
+						child.Kill()
+					}
+				})
+			}
+			closed := make(chan error, 2)
+			for range 2 {
+				go func() { closed <- conn.Close() }()
+			}
+			for range 2 {
+				select {
+				case err := <-closed:
+					if got := fmt.Sprint(err); got != want && runtime.GOOS != "windows" {
+						t.Errorf("Close = %s, want %s", got, want)
+					}
+				case <-time.After(time.Minute):
+					t.Fatal("Close hangs")
+				}
+			}
+		})
+	}
+}
+
 // TestReadEnds has a Read wait on an input that never comes, as stdin may, and cannot be interrupted.
 func TestReadEnds(t *testing.T) {
 	in, _ := io.Pipe()
 	transport := &gosdk.IOTransport{Reader: struct {
 		io.Reader
 		io.Closer
-	}{in, io.NopCloser(nil)}, Writer: struct {
-		io.Writer
-		io.Closer
-	}{io.Discard, io.NopCloser(nil)}}
+	}{in, io.NopCloser(nil)}, Writer: nopCloser{io.Discard}}
 	conn, err := transport.Connect(t.Context())
 	if err != nil {
 		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := conn.Read(ctx); err != context.Canceled {
-		t.Errorf("Read with a cancelled context = %v", err)
 	}
 	read := make(chan error, 1)
 	go func() {
@@ -203,6 +257,39 @@ func TestReadEnds(t *testing.T) {
 	}
 	if err := <-read; err != io.EOF {
 		t.Errorf("Read of a closed connection = %v, want io.EOF", err)
+	}
+}
+
+type nopCloser struct{ io.Writer }
+
+func (nopCloser) Close() error { return nil }
+
+// TestReadAfterTheEnd reads when there is something else to return than the end: a message that waits, and the error of the
+// stream that Close has closed. Which of two ready channels a select takes is random, hence the rounds.
+func TestReadAfterTheEnd(t *testing.T) {
+	for range 100 {
+		synctest.Test(t, func(t *testing.T) {
+			in, out := io.Pipe()
+			conn, err := (&gosdk.IOTransport{Reader: in, Writer: nopCloser{io.Discard}}).Connect(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			io.WriteString(out, `{"jsonrpc":"2.0","method":"m"}`+"\n")
+			synctest.Wait() // it waits to be read
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			if m, err := conn.Read(ctx); err != context.Canceled {
+				t.Errorf("Read with a cancelled context = %v, %v", m, err)
+			}
+			if m, err := conn.Read(t.Context()); err != nil {
+				t.Errorf("Read after it = %v, %v, want the message", m, err)
+			}
+			conn.Close()
+			synctest.Wait() // the reading has failed
+			if m, err := conn.Read(t.Context()); err != io.EOF {
+				t.Errorf("Read of a closed connection = %v, %v, want io.EOF", m, err)
+			}
+		})
 	}
 }
 

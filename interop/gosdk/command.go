@@ -2,6 +2,8 @@ package gosdk
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"syscall"
@@ -13,8 +15,11 @@ import (
 // CommandTransport is a client's transport to a server that it starts as a child process. It never answers a bad line: a
 // server's log on its stdout is a nuisance, not a message.
 type CommandTransport struct {
-	Command           *exec.Cmd
-	TerminateDuration time.Duration // each step of Close waits so long: stdin closed, SIGTERM, SIGKILL; 0: 5 s
+	// Command is the server's. If it has no WaitDelay it gets TerminateDuration: a process of the server's that lives on
+	// and holds its stderr must not hold up Close.
+	Command *exec.Cmd
+	// TerminateDuration is how long each step of Close waits: stdin closed, SIGTERM, SIGKILL. 0 or less: 5 s.
+	TerminateDuration time.Duration
 	Options
 }
 
@@ -28,12 +33,15 @@ func (t *CommandTransport) Connect(context.Context) (mcp.Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := t.Command.Start(); err != nil {
-		return nil, err
-	}
 	p := &process{cmd: t.Command, grace: t.TerminateDuration}
 	if p.grace <= 0 {
 		p.grace = 5 * time.Second
+	}
+	if p.cmd.WaitDelay == 0 {
+		p.cmd.WaitDelay = p.grace
+	}
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
 	}
 	opts := t.Options
 	opts.Quiet = true
@@ -51,13 +59,21 @@ type process struct {
 func (p *process) stop() error {
 	exit := make(chan error, 1)
 	go func() { exit <- p.cmd.Wait() }()
-	for _, sig := range []os.Signal{syscall.SIGTERM, os.Kill} {
+	for _, sig := range []os.Signal{nil, syscall.SIGTERM, os.Kill} {
+		if sig != nil {
+			err := p.cmd.Process.Signal(sig)
+			if errors.Is(err, os.ErrProcessDone) {
+				return <-exit // within WaitDelay
+			}
+			if err != nil { // Windows has no SIGTERM
+				continue
+			}
+		}
 		select {
 		case err := <-exit:
 			return err
 		case <-time.After(p.grace):
-			p.cmd.Process.Signal(sig) // on Windows SIGTERM is an error, and the next step kills
 		}
 	}
-	return <-exit
+	return fmt.Errorf("gosdk: process %d outlives SIGKILL", p.cmd.Process.Pid)
 }

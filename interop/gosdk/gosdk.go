@@ -52,7 +52,7 @@ func (t *IOTransport) Connect(context.Context) (mcp.Connection, error) {
 type conn struct {
 	link   *link.Link
 	end    func() error         // closes what the Link does not
-	in     chan framing.Message // from readLoop, closed at the end
+	in     chan framing.Message // from readLoop; closed when that has ended
 	inErr  error                // why in was closed; set before
 	closed chan struct{}
 }
@@ -90,18 +90,32 @@ func (c *conn) readLoop() {
 	}
 }
 
-// Read implements mcp.Connection.
+// Read implements mcp.Connection. After Close it returns io.EOF, whatever closing did to the stream.
 func (c *conn) Read(ctx context.Context) (jsonrpc.Message, error) {
+	if err := c.ended(ctx); err != nil {
+		return nil, err
+	}
 	select {
 	case <-ctx.Done():
-		return nil, ctx.Err()
 	case <-c.closed:
-		return nil, io.EOF
 	case m, ok := <-c.in:
-		if !ok {
-			return nil, c.inErr
+		if ok {
+			return decode(m)
 		}
-		return decode(m)
+	}
+	if err := c.ended(ctx); err != nil {
+		return nil, err
+	}
+	return nil, c.inErr
+}
+
+// ended returns why no more is read, if it is for ctx or Close.
+func (c *conn) ended(ctx context.Context) error {
+	select {
+	case <-c.closed:
+		return io.EOF
+	default:
+		return ctx.Err()
 	}
 }
 

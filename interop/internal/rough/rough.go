@@ -154,6 +154,11 @@ var Cases = []Case{
 		GoSDK: []string{`result "a\u0000b"`},
 		MCPGo: []string{`result "a\u0000b"`},
 		TS:    []string{`result "a\u0000b"`}},
+	{Name: "id with half a surrogate pair", Send: ping(`"\ud83d"`),
+		Want:  []string{`result "\ud83d"`},
+		GoSDK: []string{`result "�"`},
+		MCPGo: []string{`result "�"`},
+		TS:    []string{`result "\ud83d"`}},
 }
 
 func ping(id string) string { return `{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}` + "\n" }
@@ -234,6 +239,7 @@ func (p *Peer) Run(t testing.TB, c Case, want []string) {
 		got = append(got, NoInit)
 	}
 	slices.Sort(got)
+	t.Logf("answers to %s: %q", c.Name, got)
 	if want = slices.Sorted(slices.Values(want)); !slices.Equal(got, want) {
 		t.Errorf("answers to %s = %q, want %q", c.Name, got, want)
 	}
