@@ -77,6 +77,14 @@ func TestRedact(t *testing.T) {
 	}
 }
 
+// TestRedactLastWords: they are not shown, nor said not to be there.
+func TestRedactLastWords(t *testing.T) {
+	o := runSession(t, []step{read1(), complain("the secret\n"), exit(3)}, strings.NewReader(ping), func(c *config) { c.redact = true })
+	if got, want := o.summary.End.Stderr, []string{"(lines masked: 1)"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("last lines %q, want %q", got, want)
+	}
+}
+
 func TestBadRecords(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {

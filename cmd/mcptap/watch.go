@@ -57,8 +57,8 @@ func (w *watcher) gap(at time.Time, d observe.Dir, g observe.Gap) {
 // end takes the server's end. A direction whose own end has not come ends
 // with it.
 func (w *watcher) end(at time.Time, end observe.End) {
-	if w.redact {
-		end.Stderr = nil
+	if n := len(end.Stderr); w.redact && n > 0 {
+		end.Stderr = []string{fmt.Sprintf("(lines masked: %d)", n)}
 	}
 	w.obs.EOF(at, observe.ToServer)
 	w.obs.EOF(at, observe.ToClient)

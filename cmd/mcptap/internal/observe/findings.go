@@ -50,7 +50,7 @@ type rule struct {
 // rules has every sort of finding, most serious first.
 var rules = []rule{
 	{ServerEnded, "The server ended while requests were open",
-		"Look at its last words below and at the request it was working on; an exception must become an error response, not an exit.", true},
+		"Look at its last lines on stderr and at the request it was working on; an exception must become an error response, not an exit.", true},
 	{LSPFraming, "The {writer} frames its messages as LSP does",
 		"MCP's stdio transport has no headers: write each message as one line of JSON and a newline, without Content-Length.", false},
 	{UTF16, "The {writer} writes UTF-16",

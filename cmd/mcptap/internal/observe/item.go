@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"example.com/mcp/framing"
 )
@@ -67,10 +68,14 @@ func cancelled(m framing.Message) json.RawMessage {
 	if json.Unmarshal(m.Params, &params) != nil {
 		return nil
 	}
+	id := params.RequestID
 	if m.Method == "$/cancelRequest" {
-		return params.ID
+		id = params.ID
 	}
-	return params.RequestID
+	if len(id) == 0 || strings.IndexByte(`"-0123456789`, id[0]) < 0 { // no id, and perhaps a value that must not show
+		return nil
+	}
+	return id
 }
 
 func shortID(id json.RawMessage) json.RawMessage {

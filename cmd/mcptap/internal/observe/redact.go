@@ -1,14 +1,11 @@
 package observe
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // A Redactor masks the values in a stream of lines and leaves everything else
 // where it is: sizes, structure, member names, and of the envelope jsonrpc, id,
-// method and a cancellation's requestId, without which nothing could be
-// told. Text that is no JSON loses its letters and digits. It works byte by
+// method, an error's code and a cancellation's requestId, without which nothing
+// could be told. Text that is no JSON loses its letters and digits. It works byte by
 // byte, so a stream may be cut anywhere.
 //
 // What stays visible of a value: its length, its type, true from false, and
@@ -21,6 +18,7 @@ type Redactor struct {
 	key   bool   // the string at hand is a member name, or the next one will be
 	value bool   // a name was read: after the colon comes its value
 	keep  bool   // the value at hand is one of the envelope's
+	in    string // the member of the message whose object is open: params, error, or another
 	esc   bool   // a backslash came before
 	begun bool   // the line's value has begun: behind it, outside of brackets, is text
 	lit   string // the number ("1") or word at hand, as far as it was read
@@ -39,8 +37,6 @@ const (
 	maxRedactDepth = 10_000 // as deep as a good line goes
 	maxRedactName  = 16     // the longest that is compared is requestId
 )
-
-var keptNames = []string{"jsonrpc", "id", "method", "requestId"}
 
 // Mask appends chunk, masked, to dst.
 func (r *Redactor) Mask(dst, chunk []byte) []byte {
@@ -102,6 +98,12 @@ func (r *Redactor) open(c byte) {
 	if r.depth >= maxRedactDepth {
 		r.mode = redactText
 		return
+	}
+	if r.level() == 1 {
+		r.in = ""
+		if r.value && c == '{' {
+			r.in = string(r.name)
+		}
 	}
 	r.kinds = append(r.kinds[:r.depth], c)
 	r.depth++
@@ -165,7 +167,7 @@ func (r *Redactor) inString(c byte) byte {
 			r.name = append(r.name, c)
 		}
 		return c
-	case r.keep || c < 0x20:
+	case r.keep && r.shows(c), c < 0x20:
 		return c
 	case c < 0x80:
 		return 'x'
@@ -173,15 +175,37 @@ func (r *Redactor) inString(c byte) byte {
 	return maskText(c)
 }
 
-// kept reports whether the member just named is of the envelope: at the top,
-// in an element of a batch, or requestId one level below.
-func (r *Redactor) kept() bool {
-	depth := r.depth
-	if r.kinds[0] == '[' {
-		depth--
+// level returns how deep in the message the current place is: 1 is among its
+// members.
+func (r *Redactor) level() int {
+	if r.depth > 0 && r.kinds[0] == '[' { // a batch
+		return r.depth - 1
 	}
-	at := slices.Index(keptNames, string(r.name))
-	return at >= 0 && (depth == 1 && at < 3 || depth == 2 && at == 3)
+	return r.depth
+}
+
+// kept reports whether the member just named is of the envelope.
+func (r *Redactor) kept() bool {
+	name := string(r.name)
+	switch r.level() {
+	case 1:
+		return name == "jsonrpc" || name == "id" || name == "method"
+	case 2:
+		return name == "requestId" && r.in == "params" || name == "code" && r.in == "error"
+	}
+	return false
+}
+
+// shows reports whether c may be seen in the string that is a kept member's
+// value: a version has no letters, and a code is no string.
+func (r *Redactor) shows(c byte) bool {
+	switch string(r.name) {
+	case "jsonrpc":
+		return c >= '0' && c <= '9' || c == '.'
+	case "code":
+		return false
+	}
+	return true
 }
 
 // maskText masks one byte and keeps valid UTF-8 valid: each byte becomes

@@ -20,6 +20,13 @@ func TestRedactor(t *testing.T) {
 		{"id below the top", `{"params":{"id":"abc","method":12}}`, `{"params":{"id":"xxx","method":11}}`},
 		{"cancellation", `{"method":"notifications/cancelled","params":{"requestId":9,"reason":"bored"}}`,
 			`{"method":"notifications/cancelled","params":{"requestId":9,"reason":"xxxxx"}}`},
+		{"a requestId elsewhere", `{"id":1,"result":{"requestId":"ab"}}`, `{"id":1,"result":{"requestId":"xx"}}`},
+		{"a requestId deeper", `{"params":{"_meta":{"requestId":"ab"}}}`, `{"params":{"_meta":{"requestId":"xx"}}}`},
+		{"cancellation in a batch", `[{"params":{"requestId":9,"x":9}}]`, `[{"params":{"requestId":9,"x":1}}]`},
+		{"error", `{"id":7,"error":{"code":-32601,"message":"ab","data":{"code":5}}}`,
+			`{"id":7,"error":{"code":-32601,"message":"xx","data":{"code":1}}}`},
+		{"a code that is none", `{"id":7,"error":{"code":"ab"},"result":{"code":5}}`, `{"id":7,"error":{"code":"xx"},"result":{"code":1}}`},
+		{"a version that is none", `{"jsonrpc":"2.0-ab\u0041","id":7}`, `{"jsonrpc":"2.0xxxxx0041","id":7}`},
 		{"batch", `[{"id":5,"result":{"a":5}},{"method":"m"}]`, `[{"id":5,"result":{"a":1}},{"method":"m"}]`},
 		{"escapes", `{"a":"\"b\\","c":"d\u0041"}`, `{"a":"xxxxx","c":"xxxxxxx"}`},
 		{"punctuation in a string", `{"a":"x@y.z, {\"b\":1}"}`, `{"a":"xxxxxxxxxxxxxxxx"}`},
@@ -115,6 +122,7 @@ func FuzzRedactor(f *testing.F) {
 func TestRedactedEntries(t *testing.T) {
 	lines := []string{
 		"the password is hunter2", `{"a":"hunter2" "b"}`, `{"a":hunter2}`, `{"id":1,"result":"hunter2"}`,
+		`{"jsonrpc":"hunter2","method":"m"}`,
 		`{"a":"hunter2"} hunter2`, `hunter2 {"a":1}`, `{"a":"\hunter2"}`, `{hunter2:1}`, "{\"a\":\"hunter2\x01\"}",
 	}
 	for _, line := range lines {
@@ -125,5 +133,23 @@ func TestRedactedEntries(t *testing.T) {
 			}
 		}}
 		s.Feed(time.Time{}, []byte(line+"\n"))
+	}
+}
+
+// TestCancelsAnID: what stands in an id's place and is none is a value like
+// any other, and does not get into the records.
+func TestCancelsAnID(t *testing.T) {
+	for id, want := range map[string]string{`7`: `7`, `-1`: `-1`, `"a"`: `"a"`, `["secret"]`: "", `{"a":"secret"}`: "", `null`: "", `true`: ""} {
+		for _, line := range []string{
+			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + id + `}}`,
+			`{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":` + id + `}}`,
+		} {
+			s := Scanner{Emit: func(e *Entry) {
+				if string(e.Cancels) != want {
+					t.Errorf("%s cancels %s, want %q", line, e.Cancels, want)
+				}
+			}}
+			s.Feed(time.Time{}, []byte(line+"\n"))
+		}
 	}
 }
