@@ -132,8 +132,17 @@ func (r *reading) capture(name string) error {
 		r.p.Event(ev)
 	}
 	err := store.ReadCapture(name, o)
+	r.endless(over)
 	r.summary(o.Summary(time.Time{}, over))
 	return err
+}
+
+// endless says that a session's record has no end, if it has none: what is
+// open in it may still be answered.
+func (r *reading) endless(over bool) {
+	if !over {
+		r.p.Note("-- no end is recorded: the session goes on, or mcptap was killed")
+	}
 }
 
 // log prints a log. Several processes may have appended to it, one after the
@@ -194,6 +203,7 @@ func (l *logReading) session(pid int, ev *observe.Event) *observe.Tracker {
 }
 
 func (l *logReading) end(pid int, t *observe.Tracker, final bool) {
+	l.r.endless(final)
 	l.r.summary(t.Summary(time.Time{}, final))
 	delete(l.sessions, pid)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -97,7 +98,8 @@ func TestBadRecords(t *testing.T) {
 	file("c/b", "")
 	file("c/a", "1234")
 	for _, test := range []struct{ name, want string }{
-		{file("log", `{"pid":1,"event":"start"}`+"\n{\"pid\":1,"), "line 2"},
+		{file("log", `{"pid":1,"event":"start"}`+"\n{\"pid\":1,"), "line 2: not a record"},
+		{file("log2", `{"pid":1,"event":"start"}`+"\n{}\n\nx\n"), "line 2: not a record of a log, passed over: neither a message nor an event (and 1 more lines)"},
 		{file("c/reads.ndjson", head+`{"dir":"to-server","bytes":5}`), "shorter"},
 		{file("c/size", head+`{"dir":"to-server","bytes":-5}`), "impossible"},
 		{file("c/none", `{"mcptap":"capture","files":[]}`), "two files"},
@@ -116,6 +118,83 @@ func TestBadRecords(t *testing.T) {
 	}
 }
 
+// TestTornLog: what is wrong in the middle of a log costs that record alone,
+// and a session that begins behind a torn record loses none.
+func TestTornLog(t *testing.T) {
+	dir := t.TempDir()
+	log := filepath.Join(dir, "log")
+	want := recorded(t, dir)
+	data, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	torn := len(data) - 20 // the end is lost
+	if err := os.WriteFile(log, data[:torn], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	recorded(t, dir)
+	status, out, stderr := runTap("", "-json", log)
+	if status != exitUsage || !strings.Contains(stderr, "not a record") {
+		t.Errorf("status %d, stderr %q; want %d and what was wrong", status, stderr, exitUsage)
+	}
+	got := outcome{stderr: out}
+	got.parse(t)
+	whole := 0
+	for _, found := range got.found() {
+		for _, f := range want.found() {
+			if found == f {
+				whole++
+			}
+		}
+	}
+	if whole < 2*len(want.findings)-1 || strings.Count(out, `"event":"start"`) != 2 { // but the one that needs the end
+		t.Errorf("findings %q, want about twice %q, and two starts", got.found(), want.found())
+	}
+}
+
+// TestRunningLog: the log of a session that hangs can be read.
+func TestRunningLog(t *testing.T) {
+	dir := t.TempDir()
+	want := recorded(t, dir)
+	data, _ := os.ReadFile(filepath.Join(dir, "log"))
+	var begun []byte
+	for line := range bytes.Lines(data) {
+		if !bytes.Contains(line, []byte(`"event":"e`)) { // neither eof nor end
+			begun = append(begun, line...)
+		}
+	}
+	log := filepath.Join(dir, "begun")
+	if err := os.WriteFile(log, begun, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, out, _ := runTap("", log)
+	server := want.summary.Streams[1]
+	for _, text := range []string{
+		"-- no end is recorded", fmt.Sprintf("server wrote  %d lines, %d bytes", server.Lines, server.Raw.Bytes), "1 in flight:\n  tools/call (id 8), client line 3",
+	} {
+		if !strings.Contains(out, text) {
+			t.Errorf("missing %q in:\n%s", text, out)
+		}
+	}
+	if strings.Contains(out, "never answered") {
+		t.Errorf("nobody knows yet:\n%s", out)
+	}
+}
+
+// TestTornCapture: what there is of a capture is shown.
+func TestTornCapture(t *testing.T) {
+	dir := t.TempDir()
+	recorded(t, dir)
+	capture := filepath.Join(dir, "capture")
+	if err := os.Truncate(capture+"/to-client.ndjson", 20); err != nil {
+		t.Fatal(err)
+	}
+	status, out, stderr := runTap("", capture)
+	if status != exitUsage || !strings.Contains(stderr, "shorter") || !strings.Contains(out, "secret words") {
+		t.Errorf("status %d, stderr %q, want %d and the text in:\n%s", status, stderr, exitUsage, out)
+	}
+}
+
 func tapReader(r io.Reader) (int, string, string) {
 	var out, errs bytes.Buffer
 	status := run(nil, streams{r, &out, &errs})
@@ -125,10 +204,20 @@ func tapReader(r io.Reader) (int, string, string) {
 // FuzzReadLog: whatever a log holds, reading it back ends in an orderly way.
 func FuzzReadLog(f *testing.F) {
 	f.Add([]byte(`{"pid":1,"event":"start"}` + "\n" + `{"pid":1,"line":1,"kind":"response","id":1,"completes":true,"part_of":3,"bytes":-1}`))
+	f.Add([]byte(`{"pid":1,"event":"end","end":{"status":"\u001b[31m","stderr":["\u001b"]}}` + "\n" +
+		`{"pid":1,"kind":"\u001bx","fault":{"sort":"text","class":"\u001b","reason":"\u001b","excerpt":"\u001b\u009b"}}`))
 	f.Add([]byte(`{"pid":1,"kind":"malformed","dir":"to-client","fault":{"sort":"?","caret":-4,"excerpt":"x"}}`))
 	f.Fuzz(func(t *testing.T, log []byte) {
-		if status, _, _ := runTap(string(log)); status > exitUsage {
+		status, out, stderr := runTap(string(log))
+		if status > exitUsage {
 			t.Errorf("status %d", status)
+		}
+		steers := func(r rune) bool { return r != '\n' && (r < 0x20 || r > 0x7E) }
+		if i := strings.IndexFunc(out, steers); i >= 0 {
+			t.Errorf("byte %d of the output can steer a terminal: %q", i, out)
+		}
+		if strings.Count(stderr, "\n") > 1 {
+			t.Errorf("stderr %q, want one line", stderr)
 		}
 	})
 }

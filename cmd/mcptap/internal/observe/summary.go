@@ -130,11 +130,24 @@ func (t *Tracker) Summary(now time.Time, final bool) Summary {
 }
 
 func (t *Tracker) stream(d Dir) Stream {
-	c := t.seen[d]
+	c, raw := t.seen[d], t.raw[d]
+	if raw.Lines < c.lines { // a log tells them at the end of the stream: it has not come
+		raw = c.raw()
+	}
 	return Stream{
-		Dir: d, Raw: t.raw[d], Messages: maps.Clone(c.kinds), Bad: maps.Clone(c.bad),
+		Dir: d, Raw: raw, Messages: maps.Clone(c.kinds), Bad: maps.Clone(c.bad),
 		Largest: c.largest, LargestLine: c.largestLine,
 	}
+}
+
+// raw returns what the entries tell of the bytes.
+func (c counts) raw() Raw {
+	raw := Raw{Bytes: c.bytes, Lines: c.lines, CRLF: c.crlf, Blank: c.lines}
+	for _, n := range c.kinds {
+		raw.Blank -= n
+	}
+	raw.Bytes += int64(raw.Blank)
+	return raw
 }
 
 // rows returns the methods in order of appearance.

@@ -28,9 +28,11 @@ type Tracker struct {
 type counts struct {
 	kinds       map[string]int
 	bad         map[string]int
+	lines       int   // up to the last one seen, blank ones too
+	bytes       int64 // of those that are not blank, terminators included
+	crlf        int
 	largest     int64
 	largestLine int
-	rest        string // the end of the stream without a newline, described
 }
 
 // held is a run of bad lines that may be one message.
@@ -101,6 +103,15 @@ func (t *Tracker) count(e *Entry) {
 	c.kinds[e.Kind]++
 	if e.Fault != nil {
 		c.bad[e.Fault.Class]++
+	}
+	c.lines = max(c.lines, e.Line)
+	c.bytes += e.Bytes
+	if !e.Unterminated {
+		c.bytes++
+	}
+	if e.CRLF {
+		c.bytes++
+		c.crlf++
 	}
 	if e.Bytes > c.largest {
 		c.largest, c.largestLine = e.Bytes, e.Line

@@ -60,7 +60,7 @@ func (t *text) Event(ev *observe.Event) {
 	case ev.Name == observe.EventGap && ev.Gap != nil:
 		fmt.Fprintf(t.w, "-- %s: %d bytes went by unseen\n", ev.Dir, ev.Gap.Bytes)
 	case ev.Name == observe.EventEnd && ev.End != nil:
-		fmt.Fprintf(t.w, "-- server ended: %s\n", ev.End.Status)
+		fmt.Fprintf(t.w, "-- server ended: %s\n", observe.Printable([]byte(ev.End.Status), 100))
 	}
 }
 
@@ -133,9 +133,9 @@ func note(e *observe.Entry) string {
 func (t *text) fault(e *observe.Entry) {
 	const margin = "        "
 	fmt.Fprintf(t.w, "%s%s (byte %d)\n", margin, t.paint(red, observe.Printable([]byte(e.Fault.Reason), 300)), e.Fault.Offset)
-	if e.Fault.Excerpt != "" {
-		fmt.Fprintf(t.w, "%s%s\n%s%s%s\n", margin, e.Fault.Excerpt,
-			margin, strings.Repeat(" ", max(0, min(e.Fault.Caret, len(e.Fault.Excerpt)))), t.paint(red, "^"))
+	if excerpt := observe.Printable([]byte(e.Fault.Excerpt), 200); excerpt != "" { // a log may come from anywhere
+		fmt.Fprintf(t.w, "%s%s\n%s%s%s\n", margin, excerpt,
+			margin, strings.Repeat(" ", max(0, min(e.Fault.Caret, len(excerpt)))), t.paint(red, "^"))
 	}
 }
 

@@ -37,13 +37,17 @@ type eventRecord struct {
 	*observe.Event
 }
 
-// OpenLog opens the log file name, which is created if there is none.
+// OpenLog opens the log file name, which is created if there is none. If its
+// last record was cut off, by a full disk say, the next one begins a new line.
 func OpenLog(name string) (*Log, error) {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	l := &Log{f: f, pid: os.Getpid()}
+	if endsInside(f) {
+		l.buf.WriteByte('\n')
+	}
 	l.enc = json.NewEncoder(&l.buf)
 	l.enc.SetEscapeHTML(false)
 	return l, nil
@@ -94,4 +98,20 @@ func (l *Log) Close() error {
 		l.err = err
 	}
 	return l.err
+}
+
+// endsInside reports whether the last byte of f is not a newline.
+func endsInside(f *os.File) bool {
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return false
+	}
+	r, err := os.Open(f.Name()) // f is open for writing only
+	if err != nil {
+		return false
+	}
+	defer r.Close()
+	last := make([]byte, 1)
+	_, err = r.ReadAt(last, info.Size()-1)
+	return err == nil && last[0] != '\n'
 }

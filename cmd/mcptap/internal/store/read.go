@@ -3,6 +3,7 @@ package store
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -40,13 +41,14 @@ func Sniff(r *bufio.Reader) Format {
 // messages inside stays far below it.
 const maxRecord = 16 << 20
 
-// eachLine calls f with each line of r and names the line of an error.
-func eachLine(r io.Reader, f func(line []byte) error) error {
+// eachLine calls f with each line of r, from number 1 on, until it returns an
+// error, and names the line of that.
+func eachLine(r io.Reader, f func(n int, line []byte) error) error {
 	s := bufio.NewScanner(r)
 	s.Buffer(nil, maxRecord)
 	n := 1
 	for ; s.Scan(); n++ {
-		if err := f(s.Bytes()); err != nil {
+		if err := f(n, s.Bytes()); err != nil {
 			return fmt.Errorf("line %d: %w", n, err)
 		}
 	}
@@ -57,29 +59,54 @@ func eachLine(r io.Reader, f func(line []byte) error) error {
 }
 
 // ReadLog calls f with each record of a log: an entry or an event, and the
-// process that wrote it.
+// process that wrote it. What is no record, say because a full disk cut it
+// off, is passed over, and an error at the end tells of it.
 func ReadLog(r io.Reader, f func(pid int, e *observe.Entry, ev *observe.Event)) error {
-	return eachLine(r, func(line []byte) error {
-		var head struct {
-			PID   int
-			Event string
+	var first error
+	bad := 0
+	err := eachLine(r, func(n int, line []byte) error {
+		if len(line) == 0 {
+			return nil
 		}
-		if err := json.Unmarshal(line, &head); err != nil {
-			return fmt.Errorf("not a record of a log: %w", err)
+		pid, e, ev, err := logRecord(line)
+		if err == nil {
+			f(pid, e, ev)
+			return nil
 		}
-		if head.Event != "" {
-			ev := new(observe.Event)
-			err := json.Unmarshal(line, ev)
-			f(head.PID, nil, ev)
-			return err
+		if bad++; first == nil {
+			first = fmt.Errorf("line %d: not a record of a log, passed over: %w", n, err)
 		}
-		e := new(observe.Entry)
-		if err := json.Unmarshal(line, e); err != nil {
-			return fmt.Errorf("not a record of a log: %w", err)
-		}
-		f(head.PID, e, nil)
 		return nil
 	})
+	if bad > 1 {
+		first = fmt.Errorf("%w (and %d more lines)", first, bad-1)
+	}
+	if first != nil && err != nil {
+		return fmt.Errorf("%w; %w", first, err)
+	}
+	return cmp.Or(first, err)
+}
+
+// logRecord parses a line of a log.
+func logRecord(line []byte) (pid int, e *observe.Entry, ev *observe.Event, err error) {
+	var head struct {
+		PID         int
+		Event, Kind string
+	}
+	if err := json.Unmarshal(line, &head); err != nil {
+		return 0, nil, nil, err
+	}
+	switch {
+	case head.Event != "":
+		ev = new(observe.Event)
+		err = json.Unmarshal(line, ev)
+	case head.Kind != "":
+		e = new(observe.Entry)
+		err = json.Unmarshal(line, e)
+	default:
+		err = errors.New("neither a message nor an event")
+	}
+	return head.PID, e, ev, err
 }
 
 // Captures returns the reads.ndjson of each capture in the folder dir, in the
@@ -107,7 +134,7 @@ func ReadCapture(name string, o *observe.Observer) error {
 	defer f.Close()
 	p := player{dir: filepath.Dir(name), o: o}
 	defer p.close()
-	if err := eachLine(f, p.play); err != nil {
+	if err := eachLine(f, func(_ int, line []byte) error { return p.play(line) }); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil
@@ -158,7 +185,7 @@ func (p *player) open(names []string) error {
 	return nil
 }
 
-// chunk feeds the bytes of one read.
+// chunk feeds the bytes of one read, or those of them that there are.
 func (p *player) chunk(r read) error {
 	f := p.raw[r.Dir]
 	if f == nil || r.Bytes < 0 || r.Bytes > maxRecord {
@@ -168,7 +195,8 @@ func (p *player) chunk(r read) error {
 		p.buf = make([]byte, r.Bytes)
 	}
 	chunk := p.buf[:r.Bytes]
-	if _, err := io.ReadFull(f, chunk); err != nil {
+	if n, err := io.ReadFull(f, chunk); err != nil {
+		p.o.Chunk(r.Time, r.Dir, chunk[:n])
 		return fmt.Errorf("%s is shorter than its reads", filepath.Base(f.Name()))
 	}
 	p.o.Chunk(r.Time, r.Dir, chunk)
