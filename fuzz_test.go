@@ -169,7 +169,7 @@ func checkRaw(t *testing.T, raw json.RawMessage, frame []byte, err error) {
 // FuzzMemory: whatever comes, a reader holds no more than its limit allows.
 func FuzzMemory(f *testing.F) {
 	for _, s := range seedStreams(f) {
-		if len(s.in) < 512 {
+		if len(s.in) < 100 {
 			f.Add([]byte(s.in), uint16(64), uint16(1000))
 		}
 	}
