@@ -132,14 +132,15 @@ func (r *LineReader) pending() int {
 }
 
 // room returns the free space of buf, which is not empty. A new block is begun
-// rather than less than n bytes returned of the old.
+// rather than less than n bytes returned of the old, unless all of that belongs
+// to a line that will not fit a block anyway.
 func (r *LineReader) room(n int) []byte {
-	if r.block == nil && cap(r.buf)-len(r.buf) < n {
+	free := cap(r.buf) - len(r.buf)
+	if r.block == nil && (free == 0 || free < n && r.start > 0) {
 		r.leaveBlock()
 	}
 	if r.block != nil && len(r.buf) == blockSize {
-		r.parts = append(r.parts, r.buf)
-		r.buf, r.searched = partPool.Get().(*part)[:0], 0
+		r.addPart()
 	}
 	return r.buf[len(r.buf):cap(r.buf)]
 }
@@ -148,26 +149,41 @@ func (r *LineReader) room(n int) []byte {
 func (r *LineReader) advance(n int) { r.buf = r.buf[:len(r.buf)+n] }
 
 // leaveBlock moves a short pending line to a new block and leaves the old one
-// to its messages. A longer line moves to a part.
+// to its messages. A longer line moves to a part; where the block holds nothing
+// else, it is the first part itself.
 func (r *LineReader) leaveBlock() {
 	tail := r.buf[r.start:]
-	if len(tail) <= blockSize/2 {
-		r.buf = append(make([]byte, 0, blockSize), tail...)
-	} else {
+	switch {
+	case len(tail) <= blockSize/2:
+		r.buf = append(newPart(), tail...)
+	case len(tail) < blockSize:
 		r.block = r.buf[:r.start]
-		r.buf = append(partPool.Get().(*part)[:0], tail...)
+		r.buf = append(newPart(), tail...)
+	default:
+		r.block = []byte{}
+		r.addPart()
+		return
 	}
 	r.searched -= r.start
 	r.start = 0
 }
 
+// addPart goes on in a new part.
+func (r *LineReader) addPart() {
+	r.parts = append(r.parts, r.buf)
+	r.buf, r.searched = newPart(), 0
+}
+
 // A part holds some of a long line until its end has come and it can be copied
 // to a buffer of its own size. So each byte is copied twice at most, nothing
 // is allocated that is not used, and what is left of a long line is the
-// garbage collector's to keep or to free.
+// garbage collector's to keep or to free. A part may become a block; a block
+// that messages lie in never becomes a part.
 type part [blockSize]byte
 
 var partPool = sync.Pool{New: func() any { return new(part) }}
+
+func newPart() []byte { return partPool.Get().(*part)[:0] }
 
 // join returns the pending line, which ends at buf[end], in a buffer of its
 // own, and moves what follows its newline to the block.
@@ -183,7 +199,7 @@ func (r *LineReader) leaveParts(rest []byte) {
 	r.buf = r.block
 	r.start, r.searched = len(r.buf), len(r.buf)
 	if len(rest) > cap(r.buf)-len(r.buf) {
-		r.buf = make([]byte, 0, blockSize)
+		r.buf = newPart()
 		r.start, r.searched = 0, 0
 	}
 	r.buf = append(r.buf, rest...)

@@ -832,6 +832,25 @@ func TestMemory_HeldAfterDelivery(t *testing.T) {
 	}
 }
 
+// A line that outgrew its block takes the block along: no reader keeps an empty one.
+func TestMemory_HeldForALineOfTwoBlocks(t *testing.T) {
+	const n, rounds = 100_000, 32
+	in := largeMessage(n)
+	var messages [rounds]framing.Message
+	var readers [rounds]any
+	for _, way := range largeWays {
+		before := heapInUse()
+		for i := range rounds {
+			messages[i], readers[i] = way.read(in)
+		}
+		if held := (heapInUse() - before) / rounds; held > n*12/10 {
+			t.Errorf("%s: held %d bytes with a message of %d, want little more than 1 a byte", way.name, held, n)
+		}
+		clear(messages[:])
+		clear(readers[:])
+	}
+}
+
 // A small message must not keep the buffer of a large neighbour.
 func TestMemory_SmallMessageAmongLarge(t *testing.T) {
 	const rounds, large = 32, 1 << 20
