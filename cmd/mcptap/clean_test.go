@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"example.com/mcp/framing"
 )
 
 func TestCleaner(t *testing.T) {
@@ -117,6 +119,48 @@ func TestClean(t *testing.T) {
 		}
 		if marked := strings.Contains(errs.String(), "mcptap: not a message, stdout line 1: starting\n"); marked != clean {
 			t.Errorf("clean %t: marked on stderr: %t; stderr:\n%s", clean, marked, errs.String())
+		}
+	}
+}
+
+// TestJunkNeverWaits: with a stderr that takes nothing, junk is counted, and
+// what there was room for is printed in order once it takes it.
+func TestJunkNeverWaits(t *testing.T) {
+	r, w := io.Pipe()
+	j := newJunkPrinter(w)
+	for i := range junkLines + 10 { // one is in the printer's hand, or will be
+		j.print(i, []byte("x"))
+	}
+	j.close()
+	lost := 0
+	n := 0
+	for lines := bufio.NewScanner(r); lost == 0 && lines.Scan(); n++ {
+		if fmt.Sscanf(lines.Text(), "mcptap: and %d more lines", &lost); lost == 0 && !strings.HasPrefix(lines.Text(), fmt.Sprintf("mcptap: not a message, stdout line %d: x", n)) {
+			t.Fatalf("line %d is %q", n, lines.Text())
+		}
+	}
+	if n--; n+lost != junkLines+10 || lost < 9 {
+		t.Errorf("%d lines printed and %d lost, want %d in all", n, lost, junkLines+10)
+	}
+}
+
+// TestJunkIsPrinted: all of it, also what came right before the end.
+func TestJunkIsPrinted(t *testing.T) {
+	var junk strings.Builder
+	for i := range junkLines {
+		fmt.Fprintln(&junk, "line", i)
+	}
+	o := runSession(t, []step{write(junk.String())}, strings.NewReader(""), func(c *config) { c.clean = true })
+	if n := strings.Count(o.stderr, "mcptap: not a message, stdout line "); n != junkLines || o.stdout != "" {
+		t.Errorf("%d lines marked and %q on stdout, want %d and nothing", n, o.stdout, junkLines)
+	}
+}
+
+// TestNoLimitOfItsOwn: the default holds for -max-line 0, as everywhere.
+func TestNoLimitOfItsOwn(t *testing.T) {
+	for n, want := range map[int]int{0: framing.DefaultMaxLine, 5: 5, -1: -1} {
+		if got := limit(n); got != want {
+			t.Errorf("limit(%d) = %d, want %d", n, got, want)
 		}
 	}
 }

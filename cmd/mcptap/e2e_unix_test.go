@@ -209,3 +209,20 @@ func TestRecordsArePrivate(t *testing.T) {
 		}
 	}
 }
+
+// TestFullDisk: records that cannot be written do not touch the session, and
+// it is said that they are incomplete.
+func TestFullDisk(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("there is no /dev/full")
+	}
+	p := startTap(t, []step{echo(pong)}, "-log", "/dev/full")
+	io.WriteString(p.in, ping)
+	if got := line(t, p.out); got != answer("7") {
+		t.Errorf("the client got %q, want %q", got, answer("7"))
+	}
+	p.in.Close()
+	if status, stderr := p.status(); status != 0 || !strings.Contains(stderr, "mcptap: -log is incomplete: ") {
+		t.Errorf("status %d, stderr:\n%s\nwant 0 and that the log is incomplete", status, stderr)
+	}
+}

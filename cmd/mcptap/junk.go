@@ -25,6 +25,9 @@ func newJunkPrinter(w io.Writer) *junkPrinter {
 		for line := range j.lines {
 			w.Write(line)
 		}
+		if j.lost > 0 {
+			fmt.Fprintf(w, "mcptap: and %d more lines that were not messages, which stderr did not take\n", j.lost)
+		}
 	}()
 	return j
 }
@@ -41,10 +44,5 @@ func (j *junkPrinter) print(line int, text []byte) {
 	}
 }
 
-// close lets the lines that wait be printed; it does not wait for that.
-func (j *junkPrinter) close() {
-	if j.lost > 0 {
-		j.print(0, fmt.Appendf(nil, "(and %d more lines that stderr did not take)", j.lost))
-	}
-	close(j.lines)
-}
+// close lets the lines that wait be printed, which done tells.
+func (j *junkPrinter) close() { close(j.lines) }

@@ -62,6 +62,7 @@ type tap struct {
 
 	toServerPulse, toClientPulse, stderrPulse pulse
 
+	junk     *junkPrinter  // nil: nothing is taken out
 	observed chan struct{} // closed when the queue has been worked off
 	late     atomic.Bool   // the rest of it is to be counted only
 	watch    watcher       // used by the observing goroutine alone, then by finish
@@ -118,6 +119,9 @@ func (t *tap) run(signals <-chan os.Signal) *os.ProcessState {
 	}
 	at, command := time.Now(), t.c.command
 	t.q.do(func() { t.watch.start(at, command) })
+	if t.c.clean {
+		t.junk = newJunkPrinter(t.stderr)
+	}
 	go t.observe()
 	go t.toServer()
 	outDone, errDone := make(chan struct{}), make(chan struct{})
@@ -273,12 +277,11 @@ func (t *tap) pass(w io.Writer, p []byte) error {
 // clientWriter returns where the server's bytes go, and what to call at
 // their end.
 func (t *tap) clientWriter() (w io.Writer, end func()) {
-	if !t.c.clean {
+	if t.junk == nil {
 		return t.std.out, func() {}
 	}
-	junk := newJunkPrinter(t.stderr)
-	c := &cleaner{w: t.std.out, junk: junk.print, maxLine: limit(t.c.maxLine)}
-	return c, func() { c.Close(); junk.close() }
+	c := &cleaner{w: t.std.out, junk: t.junk.print, maxLine: limit(t.c.maxLine)}
+	return c, func() { c.Close(); t.junk.close() }
 }
 
 func closeIfPossible(v any) {
@@ -301,14 +304,20 @@ func (t *tap) finish(state *os.ProcessState) {
 	at := time.Now()
 	t.q.do(func() { t.watch.end(at, end) })
 	t.q.close()
+	wait := max(t.c.grace, time.Second)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
+		if t.junk != nil {
+			select {
+			case <-t.junk.done:
+			case <-time.After(wait / 2): // a child of the server may go on printing
+			}
+		}
 		<-t.observed
 		t.watch.summary(time.Now(), true)
 		t.watch.close()
 	}()
-	wait := max(t.c.grace, time.Second)
 	defer time.AfterFunc(wait/2, func() { t.late.Store(true) }).Stop()
 	select {
 	case <-done:

@@ -326,3 +326,25 @@ func TestCannotStart(t *testing.T) {
 		}
 	}
 }
+
+// TestVerbose: rows are there while the session goes on, in the records' form
+// with -json.
+func TestVerbose(t *testing.T) {
+	for _, test := range []struct {
+		json bool
+		want []string // in order
+	}{
+		{false, []string{"-- started: ", "> ", "request       7             ping", "< ", "to ping", "-- server ended: exit status 0", "\nmcptap: "}},
+		{true, []string{`"event":"start"`, `"dir":"to-server","line":1,"kind":"request"`, `"method":"ping","latency_ms":`, `"event":"eof"`, `"event":"end"`, `"event":"summary"`}},
+	} {
+		o := runSession(t, []step{echo(pong)}, strings.NewReader(ping), func(c *config) { c.verbose, c.json = true, test.json })
+		rest := o.stderr
+		for _, part := range test.want {
+			i := strings.Index(rest, part)
+			if i < 0 {
+				t.Fatalf("-json %t: no %q in its place in:\n%s", test.json, part, o.stderr)
+			}
+			rest = rest[i+len(part):]
+		}
+	}
+}

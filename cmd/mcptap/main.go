@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"example.com/mcp/framing"
@@ -36,6 +37,9 @@ wrong with them and on which side.
   -clean          send the server's lines that are no messages to stderr instead
   -grace 2s       how long the server may take to end, for each step
   -max-line N     longest line in bytes (default 64 MiB, -1: no limit)
+
+The summary comes on stderr when the server ends, and at any time on SIGUSR1,
+with the requests in flight. The exit status is the server's.
 
 Examples:
   mcptap -- npx -y @modelcontextprotocol/server-everything
@@ -123,6 +127,11 @@ func parseArgs(args []string) (config, error) {
 
 // check refuses what makes no sense together.
 func (c *config) check() error {
+	for _, f := range []struct{ name, value string }{{"-log", c.log}, {"-capture", c.capture}} {
+		if strings.HasPrefix(f.value, "-") { // forgotten: what follows was taken for it
+			return fmt.Errorf("%s needs a name, which %q is not", f.name, f.value)
+		}
+	}
 	if c.grace <= 0 {
 		return fmt.Errorf("-grace %v is not a positive time", c.grace)
 	}

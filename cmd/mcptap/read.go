@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"time"
 
 	"example.com/mcp/framing/cmd/mcptap/internal/observe"
@@ -42,9 +43,6 @@ func (r *reading) all(stdin io.Reader) error {
 		return r.stream(stdin, "stdin")
 	}
 	for _, name := range r.c.files {
-		if len(r.c.files) > 1 {
-			r.p.File(name)
-		}
 		if err := r.file(name); err != nil {
 			return err
 		}
@@ -56,9 +54,15 @@ func (r *reading) all(stdin io.Reader) error {
 func (r *reading) file(name string) error {
 	f, err := os.Open(name)
 	if err != nil {
+		if _, lookErr := exec.LookPath(name); lookErr == nil {
+			return commandError(name)
+		}
 		return err
 	}
 	defer f.Close()
+	if len(r.c.files) > 1 {
+		r.p.File(name)
+	}
 	info, err := f.Stat()
 	if err != nil || !info.IsDir() {
 		return errors.Join(err, r.stream(f, name))
@@ -72,6 +76,11 @@ func (r *reading) file(name string) error {
 	return err
 }
 
+// commandError says what is missing from "mcptap npx my-server".
+func commandError(name string) error {
+	return fmt.Errorf("%s is a command: to run it, put -- before it", name)
+}
+
 // stream prints what a stream holds, whatever its format.
 func (r *reading) stream(in io.Reader, name string) error {
 	b := bufio.NewReaderSize(in, readSize)
@@ -83,6 +92,8 @@ func (r *reading) stream(in io.Reader, name string) error {
 			return errors.New("a capture has several files: name its folder instead")
 		}
 		return r.capture(name)
+	case store.IsProgram:
+		return commandError(name)
 	}
 	return r.plain(b)
 }

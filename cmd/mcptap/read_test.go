@@ -134,6 +134,12 @@ func TestWrongUse(t *testing.T) {
 		{"-max-line many", "many"},
 		{"-grace -1s -- true", "-grace"},
 		{"/no/such/file", "/no/such/file"},
+		{"-log /no/such/folder/log -- true", "/no/such/folder/log"},
+		{"-capture " + os.Args[0] + " -- true", "not a directory"},
+		{"-log -- true", `-log needs a name, which "--" is not`},
+		{"-capture -log x -- true", `"-log"`},
+		{"go run ./server", "go is a command: to run it, put -- before it"},
+		{os.Args[0], "to run it, put -- before it"}, // and not a file of messages
 	} {
 		status, out, stderr := runTap("", strings.Fields(test.args)...)
 		if status != exitUsage || out != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, test.want) {

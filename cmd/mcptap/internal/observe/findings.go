@@ -96,7 +96,7 @@ var rules = []rule{
 	{AfterCancel, "The {writer} answers a request after it was cancelled",
 		"A cancelled request is not answered. A few milliseconds are no fault: the two may have crossed on the way.", true},
 	{Unseen, "mcptap could not keep up and did not see everything",
-		"The traffic itself was not touched, but counts and findings are incomplete: put -log and -capture on a faster disk.", false},
+		"The traffic itself was not touched, but counts and findings are incomplete. A faster disk for -log and -capture helps, or doing without them.", false},
 }
 
 // maxOccurrences is how many occurrences of a finding are kept with their

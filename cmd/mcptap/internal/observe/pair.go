@@ -22,6 +22,7 @@ type call struct {
 	method string
 	line   int
 	at     time.Time
+	n      int   // of the requests asked
 	maybe  bool  // its answer may have gone by unseen
 	next   *call // a later one with the same id
 }
@@ -38,6 +39,7 @@ type outcome struct {
 type half struct {
 	open    map[string]*call
 	count   int                // calls in open
+	asked   int                // calls ever made
 	done    map[string]outcome // by the key of the id
 	recent  []string           // the keys of done, a ring
 	next    int                // the oldest of recent
@@ -80,11 +82,12 @@ func idValue(id json.RawMessage) (value float64, ok bool) {
 // any.
 func (h *half) ask(it Item, line int, at time.Time) (same *call) {
 	h.method(it.Method).Calls++
+	h.asked++
 	if h.count >= maxOpen {
 		h.missed = true
 		return nil
 	}
-	c := &call{id: it.ID, method: it.Method, line: line, at: at}
+	c := &call{id: it.ID, method: it.Method, line: line, at: at, n: h.asked}
 	c.value, c.number = idValue(it.ID)
 	key := idKey(it.ID)
 	h.count++

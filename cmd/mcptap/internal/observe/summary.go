@@ -51,7 +51,8 @@ type Method struct {
 	Calls     int     `json:"calls"`
 	Errors    int     `json:"errors"`
 	Cancelled int     `json:"cancelled"`
-	Latency   *Spread `json:"latency,omitempty"` // nil: none was answered, or times are unknown
+	Waited    Millis  `json:"cancelled_after_ms,omitzero"` // the longest wait that was cancelled
+	Latency   *Spread `json:"latency,omitempty"`           // nil: none was answered, or times are unknown
 
 	samples  []time.Duration // uniform over all answers, at most maxSamples
 	answers  int
@@ -164,6 +165,7 @@ func (h *half) rows(d Dir) []Method {
 type openCall struct {
 	Open
 	maybe bool
+	n     int // of all requests of its direction
 }
 
 // openCalls returns the requests in flight, oldest first.
@@ -172,7 +174,7 @@ func (t *Tracker) openCalls() []openCall {
 	for d, h := range t.halves {
 		for _, c := range h.open {
 			for ; c != nil; c = c.next {
-				o := openCall{Open{Dir: Dir(d), Line: c.line, Method: c.method, ID: c.id}, c.maybe}
+				o := openCall{Open{Dir: Dir(d), Line: c.line, Method: c.method, ID: c.id}, c.maybe, c.n}
 				if !c.at.IsZero() {
 					o.For = millis(t.now.Sub(c.at))
 				}
@@ -181,7 +183,7 @@ func (t *Tracker) openCalls() []openCall {
 		}
 	}
 	slices.SortFunc(open, func(a, b openCall) int {
-		return cmp.Or(cmp.Compare(b.For, a.For), cmp.Compare(a.Dir, b.Dir), cmp.Compare(a.Line, b.Line))
+		return cmp.Or(cmp.Compare(b.For, a.For), cmp.Compare(a.Dir, b.Dir), cmp.Compare(a.n, b.n))
 	})
 	return open
 }

@@ -82,7 +82,7 @@ func (t *Tracker) Event(ev *Event) {
 	case ev.Name == EventGap && ev.Gap != nil:
 		t.halves[ev.Dir].missed = true
 		t.halves[ev.Dir.Back()].blind()
-		t.found.add(Unseen, ev.Dir, 0, "%d bytes with %d newlines; reading went on at the next line", ev.Gap.Bytes, ev.Gap.Newlines)
+		t.found.add(Unseen, ev.Dir, 0, "%d bytes, and the ends of lines in them: %d", ev.Gap.Bytes, ev.Gap.Newlines)
 	}
 }
 
@@ -237,7 +237,11 @@ func (c *call) name() string { return Printable([]byte(c.method), 60) }
 
 func (h *half) cancel(key string, e *Entry) {
 	if c := h.take(key); c != nil {
-		h.method(c.method).Cancelled++
+		m := h.method(c.method)
+		m.Cancelled++
+		if !e.Time.IsZero() && !c.at.IsZero() {
+			m.Waited = max(m.Waited, millis(e.Time.Sub(c.at)))
+		}
 		h.end(key, outcome{method: c.method, line: e.Line, cancelled: true, at: e.Time})
 	}
 }

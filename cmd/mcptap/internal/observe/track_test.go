@@ -2,9 +2,12 @@ package observe
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 )
+
+var at0 = time.Unix(1_800_000_000, 0)
 
 // TestGapSilencesPairing: what may have gone by unseen is no finding, but
 // that something did is one.
@@ -38,5 +41,118 @@ func TestPairingIsBounded(t *testing.T) {
 	}
 	if s := tr.Summary(time.Time{}, true); len(s.Findings) > 0 {
 		t.Errorf("findings %+v, want none", s.Findings)
+	}
+}
+
+// TestOpenInOrder: of requests that came at once the first is named first,
+// also in one batch.
+func TestOpenInOrder(t *testing.T) {
+	tr := NewTracker()
+	e := &Entry{Dir: ToServer, Line: 1, Item: Item{Kind: "batch"}}
+	for i := range 50 {
+		e.Items = append(e.Items, Item{Kind: "request", ID: fmt.Appendf(nil, "%d", i), Method: "m"})
+	}
+	tr.Add(e)
+	for i, o := range tr.Summary(time.Time{}, false).InFlight {
+		if string(o.ID) != fmt.Sprint(i) {
+			t.Fatalf("open request %d has id %s, want them in order", i, o.ID)
+		}
+	}
+}
+
+// TestCancelledAfter: what a host waited for in vain is no finding, but how
+// long it waited is told.
+func TestCancelledAfter(t *testing.T) {
+	o := NewObserver(0, false)
+	at := time.Unix(1_800_000_000, 0)
+	for id, wait := range []time.Duration{time.Second, time.Minute, 2 * time.Second} {
+		o.Chunk(at, ToServer, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/call"}`+"\n", id))
+		at = at.Add(wait)
+		o.Chunk(at, ToServer, fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`+"\n", id))
+	}
+	s := o.Summary(at, true)
+	if m := s.Methods[0]; m.Cancelled != 3 || m.Waited != 60_000 || len(s.Findings) > 0 {
+		t.Errorf("%d cancelled after %v, findings %v; want 3, a minute, none", m.Cancelled, m.Waited, s.Findings)
+	}
+}
+
+// TestLargeBatches: what is in a batch beyond the limit is counted, and no
+// finding is made of what it may have asked or answered.
+func TestLargeBatches(t *testing.T) {
+	batch := func(n int, member string) []byte {
+		var elems []string
+		for i := range n {
+			elems = append(elems, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,%s}`, i, member))
+		}
+		return []byte("[" + strings.Join(elems, ",") + "]\n")
+	}
+	for n, more := range map[int]int{maxItems: 0, maxItems + 1: 1} {
+		o := NewObserver(0, false)
+		o.OnEntry = func(e *Entry) {
+			if len(e.Items) != maxItems || e.MoreItems != more {
+				t.Errorf("%d elements: %d kept and %d more, want %d and %d", n, len(e.Items), e.MoreItems, maxItems, more)
+			}
+		}
+		o.Chunk(at0, ToServer, batch(n, `"method":"ping"`))
+		o.Chunk(at0, ToClient, batch(n, `"result":{}`))
+		if s := o.Summary(at0, true); len(s.Findings) > 0 || s.Open > 0 {
+			t.Errorf("%d elements: findings %+v, %d open; want none", n, s.Findings, s.Open)
+		}
+	}
+}
+
+// TestHeldLinesAreReleased: bad lines that looked like pieces of one message
+// and were not are findings of their own, in mid-session as well.
+func TestHeldLinesAreReleased(t *testing.T) {
+	o := NewObserver(0, false)
+	check := func(when string, n int) {
+		t.Helper()
+		count := 0
+		for _, f := range o.Summary(at0, false).Findings {
+			count += f.Count
+		}
+		if count != n {
+			t.Errorf("%s: %d faults, want %d", when, count, n)
+		}
+	}
+	o.Chunk(at0, ToClient, []byte("{\n\"a\":\n"))
+	check("while the two lines may still become a message", 2)
+	o.Chunk(at0, ToClient, []byte(ping1+"\n"))
+	check("when they have not", 2)
+	o.Chunk(at0, ToClient, []byte("{\n\"a\":\n1}\n"))
+	check("when three others have", 3)
+}
+
+// TestSpread: of many answers the extremes are exact, and the middle is that
+// of a sample.
+func TestSpread(t *testing.T) {
+	var m Method
+	const n = 20 * maxSamples
+	for i := range n {
+		m.sample(time.Duration(i) * time.Millisecond)
+	}
+	s := m.spread()
+	if len(m.samples) != maxSamples || s.Min != 0 || s.Max != n-1 {
+		t.Errorf("%d samples, %+v; want %d, from 0 to %d", len(m.samples), s, maxSamples, n-1)
+	}
+	// The sample's median is off by more than 10 %, six standard deviations, once in 500 million runs.
+	if s.Median < 0.4*n || s.Median > 0.6*n || s.P95 < 0.9*n || s.P95 > n {
+		t.Errorf("%+v, want the median near %d and 95 %% below %d", s, n/2, n*95/100)
+	}
+}
+
+// TestSpreadOfFew: nearest rank, as one counts by hand.
+func TestSpreadOfFew(t *testing.T) {
+	for n, want := range map[int]Spread{
+		1: {Min: 1, Median: 1, P95: 1, Max: 1}, 2: {Min: 1, Median: 1, P95: 2, Max: 2},
+		3: {Min: 1, Median: 2, P95: 3, Max: 3}, 20: {Min: 1, Median: 10, P95: 19, Max: 20}, 100: {Min: 1, Median: 50, P95: 95, Max: 100},
+	} {
+		var m Method
+		for i := range n {
+			m.sample(time.Duration(n-i) * time.Millisecond)
+		}
+		if got := *m.spread(); got != want {
+			t.Errorf("1 to %d ms: %+v, want %+v", n, got, want)
+		}
 	}
 }

@@ -77,7 +77,7 @@ func oddities(r observe.Raw) string {
 		}
 	}
 	add(r.Reads, "reads")
-	add(r.SplitReads, "ended inside a line")
+	add(r.SplitReads, "reads that ended inside a line")
 	add(r.CRLF, "CRLF lines")
 	add(r.Blank, "blank lines")
 	add(r.UnseenLines, "lines unseen")
@@ -86,6 +86,9 @@ func oddities(r observe.Raw) string {
 	}
 	return strings.Join(parts, ", ")
 }
+
+// methodRows is how many methods are shown: a server can make up any number.
+const methodRows = 50
 
 func (t *text) methods(rows []observe.Method) {
 	if len(rows) == 0 {
@@ -98,8 +101,11 @@ func (t *text) methods(rows []observe.Method) {
 		}
 	}
 	fmt.Fprintf(t.w, "\n%-32s %7s %7s%s\n", "method", "calls", "errors", heading)
-	for _, m := range rows {
+	for _, m := range rows[:min(len(rows), methodRows)] {
 		t.method(m)
+	}
+	if more := len(rows) - methodRows; more > 0 {
+		fmt.Fprintf(t.w, "and %s more (-json has them)\n", plural(more, "method"))
 	}
 }
 
@@ -114,6 +120,9 @@ func (t *text) method(m observe.Method) {
 	}
 	if m.Cancelled > 0 {
 		fmt.Fprintf(t.w, "  %d cancelled", m.Cancelled)
+	}
+	if m.Waited > 0 {
+		fmt.Fprintf(t.w, " after %v", m.Waited)
 	}
 	fmt.Fprintln(t.w)
 }

@@ -20,9 +20,10 @@ import (
 type Format uint8
 
 const (
-	Plain   Format = iota // messages
-	IsLog                 // the records of a Log
-	IsReads               // the reads of a Capture
+	Plain     Format = iota // messages
+	IsLog                   // the records of a Log
+	IsReads                 // the reads of a Capture
+	IsProgram               // an executable file
 )
 
 // Sniff tells the format of a file by its beginning.
@@ -33,6 +34,8 @@ func Sniff(r *bufio.Reader) Format {
 		return IsLog
 	case bytes.HasPrefix(head, []byte(`{"mcptap":"capture"`)):
 		return IsReads
+	case bytes.HasPrefix(head, []byte("\x7FELF")), bytes.HasPrefix(head, []byte("#!")), bytes.HasPrefix(head, []byte("MZ\x90\x00")):
+		return IsProgram
 	}
 	return Plain
 }
