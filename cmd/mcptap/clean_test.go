@@ -37,6 +37,7 @@ func TestCleaner(t *testing.T) {
 		{"a result without id", `{"result":1}` + "\n", "", []string{`1 {"result":1}`}},
 		{"not UTF-8", bad + "\xE9\"}\n", bad + "\xE9\"}\n", nil},
 		{"NaN", bad + "\",\"result\":NaN}\n", bad + "\",\"result\":NaN}\n", nil},
+		{"broken over two lines", bad + "\",\n\"result\":{}}\n" + good, good, []string{"1 " + bad + `",`, `2 "result":{}}`}},
 		{"two on a line", strings.TrimSuffix(reply, "\n") + reply, strings.TrimSuffix(reply, "\n") + reply, nil},
 		{"text about JSON-RPC", `[INFO] "jsonrpc"` + "\n" + good, good, []string{`1 [INFO] "jsonrpc"`}},
 		{"over-long blank", strings.Repeat(" ", 300) + "\n" + good, good, nil},

@@ -3,6 +3,8 @@ package observe
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
 	"slices"
 	"strings"
 
@@ -99,13 +101,14 @@ func stringEnd(b []byte, i int) int {
 // Meant reports whether m is a message, or was meant as one: a JSON object
 // that names its jsonrpc version, or an answer with an id. Structured logs
 // are neither. Of a line that is no JSON, say for a NaN or a byte that is not
-// UTF-8, which some peers take, the beginning and that name decide.
+// UTF-8, which some peers take, the beginning and that name decide; but the
+// first piece of a message broken over several lines is nothing by itself.
 func Meant(m framing.Message) bool {
 	switch {
 	case m.Err == nil:
 		return true
 	case m.Kind == framing.Malformed:
-		return startsMessage(bytes.TrimLeft(m.Line, " \t\r")) && bytes.Contains(m.Line, []byte(`"jsonrpc"`))
+		return !errors.Is(m.Err, io.ErrUnexpectedEOF) && startsMessage(bytes.TrimLeft(m.Line, " \t\r")) && bytes.Contains(m.Line, []byte(`"jsonrpc"`))
 	}
 	return memberNames(m).seen[0] || meant(m) == "response" && m.ID != nil
 }
