@@ -68,6 +68,31 @@ func TestReadmeSampleInEmptyModule(t *testing.T) {
 	}
 }
 
+// TestModuleOfAdaptersCopied does what README.md says of gosdk and mcpgo.
+func TestModuleOfAdaptersCopied(t *testing.T) {
+	dir := t.TempDir()
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"go.mod", "go.sum", "gosdk/gosdk.go", "gosdk/command.go", "mcpgo/mcpgo.go",
+		"internal/link/link.go", "internal/link/answer.go", "internal/link/id.go"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = bytes.ReplaceAll(text, []byte("example.com/mcp/framing/interop"), []byte("example.org/copy"))
+		if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	goCommand(t, dir, "mod", "edit", "-replace=example.com/mcp/framing="+root)
+	goCommand(t, dir, "vet", "./...")
+}
+
 func TestModuleHasNoRequirements(t *testing.T) {
 	if diff := goCommand(t, "..", "mod", "tidy", "-diff"); diff != "" {
 		t.Errorf("go mod tidy changes go.mod or go.sum:\n%s", diff)

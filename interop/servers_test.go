@@ -14,23 +14,9 @@ import (
 	"time"
 
 	"example.com/mcp/framing"
+	"example.com/mcp/framing/interop/internal/rough"
 	"example.com/mcp/framing/stdio"
 )
-
-// texts are strings that line-based peers and JSON printers get wrong.
-var texts = map[string]string{
-	"empty":          "",
-	"line breaks":    "a\nb\rc\r\nd\v\f",
-	"LS, PS and NEL": "a\u2028b\u2029c\u0085d",
-	"NUL and DEL":    "\x00\x1b\x1f\x7f",
-	"BOM inside":     "\ufeffa\ufeff",
-	"emoji":          "👩‍🚀🏳️‍🌈",
-	"CJK":            "日本語 中文 한국어 𠮷",
-	"markup":         `</script>&<>'"\/`,
-	"frame inside":   `{"jsonrpc":"2.0","id":1,"result":{}}` + "\n",
-	"1 MB":           strings.Repeat("0123456789abcdef", 1<<16),
-	"1 MB of CJK":    strings.Repeat("語", 1<<20/3),
-}
 
 // loneSurrogate is a JSON string that no Go string can hold.
 const loneSurrogate = `"a\ud83db"`
@@ -45,6 +31,7 @@ type session struct {
 		Capabilities map[string]json.RawMessage
 	}
 	notes chan *stdio.Request // all notifications
+	pages int                 // of tools, read by tools
 
 	mu  sync.Mutex
 	bad []string // lines reported to OnBadLine
@@ -114,6 +101,7 @@ func (s *session) text(name string, arguments any) json.RawMessage {
 func (s *session) tools() map[string]bool {
 	s.t.Helper()
 	names := map[string]bool{}
+	s.pages = 0
 	for cursor := ""; ; {
 		params := map[string]string{}
 		if cursor != "" {
@@ -124,6 +112,7 @@ func (s *session) tools() map[string]bool {
 			NextCursor string
 		}
 		s.call("tools/list", params, &page)
+		s.pages++
 		for _, tool := range page.Tools {
 			names[tool.Name] = true
 		}
@@ -199,7 +188,7 @@ func TestServerEverything(t *testing.T) {
 		}
 	}
 	t.Run("texts", func(t *testing.T) {
-		for name, text := range texts {
+		for name, text := range rough.Texts {
 			got := s.text("echo", map[string]string{"message": text})
 			equal(t, name, unquote(t, got), "Echo: "+text)
 		}
@@ -300,7 +289,7 @@ func TestServerFilesystem(t *testing.T) {
 	if tools := s.tools(); !tools["write_file"] || !tools["read_text_file"] {
 		t.Fatalf("tools = %v, want write_file and read_text_file", tools)
 	}
-	for name, text := range texts {
+	for name, text := range rough.Texts {
 		path := filepath.Join(dir, strings.ReplaceAll(name, " ", "\u2028"))
 		s.text("write_file", map[string]string{"path": path, "content": text})
 		written, err := os.ReadFile(path)
@@ -311,8 +300,8 @@ func TestServerFilesystem(t *testing.T) {
 		equal(t, name+" read", unquote(t, s.text("read_text_file", map[string]string{"path": path})), text)
 	}
 	list := unquote(t, s.text("list_directory", map[string]string{"path": dir}))
-	if got := strings.Count(list, "[FILE]"); got != len(texts) {
-		t.Errorf("list_directory lists %d files, want %d: %q", got, len(texts), list)
+	if got := strings.Count(list, "[FILE]"); got != len(rough.Texts) {
+		t.Errorf("list_directory lists %d files, want %d: %q", got, len(rough.Texts), list)
 	}
 	var r struct{ IsError bool }
 	if s.call("tools/call", toolCall{Name: "read_text_file", Arguments: map[string]string{"path": "/"}}, &r); !r.IsError {
@@ -335,7 +324,7 @@ func TestServerMemory(t *testing.T) {
 		EntityType   string   `json:"entityType"`
 		Observations []string `json:"observations"`
 	}
-	for name, text := range texts {
+	for name, text := range rough.Texts {
 		s.text("create_entities", map[string]any{"entities": []entity{{Name: name, EntityType: "text", Observations: []string{text}}}})
 		var r struct {
 			StructuredContent struct{ Entities []entity }

@@ -1,11 +1,15 @@
-// Package gosdk has transports for github.com/modelcontextprotocol/go-sdk that read and write through framing. Each is a
-// drop-in for the SDK's own of the same name:
+// Package gosdk has transports for github.com/modelcontextprotocol/go-sdk that read and write through framing. Each stands in
+// for the SDK's own of the same name:
 //
 //	server.Run(ctx, &gosdk.StdioTransport{})
 //	client.Connect(ctx, &gosdk.CommandTransport{Command: exec.Command("server")}, nil)
 //
 // With the SDK's own transports the first line that is not JSON, or not JSON-RPC, ends the session. With these it is skipped,
-// reported to OnBadLine, and by a server answered. A batch is a bad line here, as in MCP since 2025-06-18.
+// reported to OnBadLine, and by a server answered. A server's answer has its request's id byte for byte, and the requests read
+// before the end of the input are answered before the SDK sees that end.
+//
+// Two things differ besides: MaxLine (64 MiB) takes the place of MaxLineLength (16 MiB), and a batch is a bad line in every
+// session, as in MCP since 2025-06-18; the SDK's own transports take batches where an older revision was negotiated.
 package gosdk
 
 import (
@@ -24,10 +28,18 @@ import (
 	"example.com/mcp/framing/interop/internal/link"
 )
 
-// Options are common to all transports: MaxLine, OnBadLine, Quiet, DrainTimeout.
+// Options are common to all transports:
+//
+//	MaxLine      int                   // longest line accepted, in bytes; 0: 64 MiB; less: no limit
+//	OnBadLine    func(framing.Message) // called for each line that the SDK does not get to see; must not wait for the SDK
+//	Quiet        bool                  // a client's: do not answer bad lines, and tell the end of the input at once
+//	DrainTimeout time.Duration         // how long the end of the input is held back for answers; 0: 5 s
+//
+// The Message of a batch, of a request whose id is still in hand, and of an error response under id null has no Err.
 type Options = link.Options
 
-// StdioTransport is a server's transport over its stdin and stdout.
+// StdioTransport is a server's transport over its stdin and stdout. Close leaves both open, and with them the goroutine that
+// waits for stdin, as with the SDK's.
 type StdioTransport struct{ Options }
 
 // Connect implements mcp.Transport.
@@ -36,7 +48,7 @@ func (t *StdioTransport) Connect(context.Context) (mcp.Connection, error) {
 	return newConn(os.Stdin, stdout, nil, t.Options), nil
 }
 
-// IOTransport is a transport over any two streams. A client's needs Options.Quiet.
+// IOTransport is a transport over any two streams, which Close closes. A client's needs Options.Quiet.
 type IOTransport struct {
 	Reader io.ReadCloser
 	Writer io.WriteCloser

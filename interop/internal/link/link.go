@@ -19,10 +19,16 @@ import (
 
 // Options are the settings of a Link. The zero value is a server's.
 type Options struct {
-	MaxLine      int                   // longest line accepted, as in framing.Reader
-	OnBadLine    func(framing.Message) // called for each line that the SDK does not get to see, in order; must not wait for the SDK
-	Quiet        bool                  // do not answer bad lines, and tell the end of the input at once: a client
-	DrainTimeout time.Duration         // how long the end of the input is held back for answers; 0: 5 s
+	// MaxLine is the longest line accepted, in bytes, as in framing.Reader. 0: 64 MiB; less: no limit.
+	MaxLine int
+	// OnBadLine is called for each line that the SDK does not get to see, in order: one that is not JSON or not JSON-RPC, a
+	// batch, a request whose id is still in hand, an error response under id null. The last three have no Err. No line is read
+	// until it returns: it must not wait for the SDK.
+	OnBadLine func(framing.Message)
+	// Quiet is for a client: bad lines are not answered, and the end of the input is told at once.
+	Quiet bool
+	// DrainTimeout is how long the end of the input is held back for the answers to the requests read before it. 0: 5 s.
+	DrainTimeout time.Duration
 }
 
 const (
@@ -134,7 +140,8 @@ func (l *Link) reject(m framing.Message, answer *reply) {
 	if l.opts.OnBadLine != nil {
 		l.opts.OnBadLine(m)
 	}
-	if answer == nil || l.opts.Quiet || l.bad > maxAnswers {
+	quiet := l.opts.Quiet && m.Kind != framing.Request
+	if answer == nil || quiet || l.bad > maxAnswers {
 		return
 	}
 	l.mu.Lock()

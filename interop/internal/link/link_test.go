@@ -211,14 +211,17 @@ func TestForgedID(t *testing.T) {
 func TestRepeatedRequest(t *testing.T) {
 	call := `{"jsonrpc":"2.0","id":"\u0061","method":"m"}` + "\n"
 	again := `{"jsonrpc":"2.0","id":"a","method":"m"}` + "\n"
-	var out bytes.Buffer
-	synctest.Test(t, func(*testing.T) { // the wait for the first's answer takes no real time
-		l := New(strings.NewReader(call+again), &out, Options{})
-		l.Next()
-		l.Next()
-	})
-	if got, want := errorOf(t, out.Bytes()), `-32600 "a"`; got != want {
-		t.Errorf("answer = %s, want %s", got, want)
+	for _, quiet := range []bool{false, true} { // it is no bad line: a client answers it too
+		var out bytes.Buffer
+		synctest.Test(t, func(*testing.T) { // the wait for the first's answer takes no real time
+			l := New(strings.NewReader(call+again), &out, Options{Quiet: quiet})
+			l.Next()
+			l.Next()
+			synctest.Wait()
+		})
+		if got, want := errorOf(t, out.Bytes()), `-32600 "a"`; got != want {
+			t.Errorf("quiet = %v: answer = %s, want %s", quiet, got, want)
+		}
 	}
 }
 

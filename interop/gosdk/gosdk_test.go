@@ -1,7 +1,6 @@
 package gosdk_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -24,20 +23,6 @@ import (
 	"example.com/mcp/framing/interop/internal/rough"
 )
 
-// noise is what a server's libraries print between its messages.
-var noise = []string{"Server started", "", "{", "[1,2]", `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"what?"}}`, "\ufeff{}", "Content-Length: 2"}
-
-// noisy copies lines from r to w, with the noise before each.
-func noisy(r io.Reader, w io.Writer) {
-	for br := bufio.NewReader(r); ; {
-		line, err := br.ReadString('\n')
-		if err != nil {
-			return
-		}
-		fmt.Fprintf(w, "%s\n%s", strings.Join(noise, "\n"), line)
-	}
-}
-
 type echoArgs struct {
 	Text string `json:"text"`
 }
@@ -47,79 +32,60 @@ func echo(_ context.Context, _ *mcp.CallToolRequest, args echoArgs) (*mcp.CallTo
 }
 
 func newEchoServer() *mcp.Server {
-	server := newServer()
+	server := mcp.NewServer(&mcp.Implementation{Name: "echo", Version: "1"}, nil)
 	mcp.AddTool(server, &mcp.Tool{Name: "echo"}, echo)
 	return server
 }
-
-// texts are strings that line-based peers get wrong.
-var texts = []string{"", "a\nb\r\nc", "\u2028\u2029\u0085", "\x00\x1f", "日本語 👩‍🚀", `</script>&<>"\`, strings.Repeat("long ", 30_000)}
 
 // callEcho has s echo each of the texts n times, all at once.
 func callEcho(t *testing.T, s *mcp.ClientSession, n int) {
 	t.Helper()
 	var wg sync.WaitGroup
-	for i := range n * len(texts) {
-		wg.Go(func() {
-			text := texts[i%len(texts)]
-			r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "echo", Arguments: echoArgs{text}})
-			if err != nil {
-				t.Errorf("echo(%.20q): %v", text, err)
-			} else if got := r.Content[0].(*mcp.TextContent).Text; got != text {
-				t.Errorf("echo(%.20q) = %.20q", text, got)
-			}
-		})
+	for range n {
+		for name, text := range rough.Texts {
+			wg.Go(func() {
+				r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "echo", Arguments: echoArgs{text}})
+				if err != nil {
+					t.Errorf("echo of %s: %v", name, err)
+				} else if got := r.Content[0].(*mcp.TextContent).Text; got != text {
+					t.Errorf("echo of %s = %.20q, want %.20q", name, got, text)
+				}
+			})
+		}
 	}
 	wg.Wait()
 }
 
-// counter is an OnBadLine.
-type counter struct {
-	mu    sync.Mutex
-	lines map[string]int
-}
-
-func (c *counter) add(m framing.Message) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.lines == nil {
-		c.lines = map[string]int{}
-	}
-	c.lines[string(m.Line)]++
-}
-
+// TestNoiseBothWays has the SDK's client and server, with noise before each line of either.
 func TestNoiseBothWays(t *testing.T) {
-	clientIn, serverOut := io.Pipe()
-	serverIn, clientOut := io.Pipe()
-	noisyIn, noisyClientW := io.Pipe()
-	noisyServerIn, noisyServerW := io.Pipe()
-	go func() { noisy(clientIn, noisyClientW); noisyClientW.Close() }()
-	go func() { noisy(serverIn, noisyServerW); noisyServerW.Close() }()
+	fromServer, serverOut := io.Pipe()
+	fromClient, clientOut := io.Pipe()
+	clientIn, noisyServer := io.Pipe()
+	serverIn, noisyClient := io.Pipe()
+	go rough.AddNoise(noisyServer, fromServer)
+	go rough.AddNoise(noisyClient, fromClient)
 
-	const calls = 10
-	var bad, badAtServer counter
+	const rounds = 3
+	var atClient, atServer rough.BadLines
 	served := make(chan error, 1)
 	go func() {
-		served <- newEchoServer().Run(context.Background(), &gosdk.IOTransport{Reader: noisyServerIn, Writer: serverOut,
-			Options: gosdk.Options{OnBadLine: badAtServer.add}})
+		served <- newEchoServer().Run(context.Background(), &gosdk.IOTransport{Reader: serverIn, Writer: serverOut,
+			Options: gosdk.Options{OnBadLine: atServer.Add}})
 	}()
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "client", Version: "1"}, nil).Connect(t.Context(),
-		&gosdk.IOTransport{Reader: noisyIn, Writer: clientOut, Options: gosdk.Options{Quiet: true, OnBadLine: bad.add}}, nil)
+		&gosdk.IOTransport{Reader: clientIn, Writer: clientOut, Options: gosdk.Options{Quiet: true, OnBadLine: atClient.Add}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	callEcho(t, session, calls)
+	callEcho(t, session, rounds)
 	if err := session.Close(); err != nil {
 		t.Errorf("Close = %v", err)
 	}
 	if err := <-served; err != nil {
 		t.Errorf("the server's Run = %v", err)
 	}
-	for _, line := range noise {
-		if line != "" && (bad.lines[line] < calls*len(texts) || badAtServer.lines[line] < calls*len(texts)) {
-			t.Errorf("OnBadLine(%q) called %d times by the client, %d by the server, want once a message", line, bad.lines[line], badAtServer.lines[line])
-		}
-	}
+	atClient.Check(t, rounds*len(rough.Texts), rough.Noise...)
+	atServer.Check(t, rounds*len(rough.Texts), rough.Noise...)
 }
 
 // TestMain lets the test binary be the server of the tests below.
@@ -158,12 +124,12 @@ func serverCommand(kind string) *exec.Cmd {
 }
 
 func TestCommandTransport(t *testing.T) {
-	var bad counter
+	var bad rough.BadLines
 	cmd := serverCommand("noisy")
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "client", Version: "1"}, nil).Connect(t.Context(),
-		&gosdk.CommandTransport{Command: cmd, Options: gosdk.Options{OnBadLine: bad.add}}, nil)
+		&gosdk.CommandTransport{Command: cmd, Options: gosdk.Options{OnBadLine: bad.Add}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,9 +143,7 @@ func TestCommandTransport(t *testing.T) {
 	if stderr.Len() > 0 {
 		t.Errorf("the server complains of what the client wrote: %s", stderr.String())
 	}
-	if bad.lines["Listening on stdio ..."] != 1 || len(bad.lines) != 1 {
-		t.Errorf("bad lines = %v, want the banner once", bad.lines)
-	}
+	bad.Check(t, 1, "Listening on stdio ...")
 }
 
 // TestStockCommandTransport shows what TestCommandTransport improves on.
@@ -288,32 +252,6 @@ func TestReadAfterTheEnd(t *testing.T) {
 			synctest.Wait() // the reading has failed
 			if m, err := conn.Read(t.Context()); err != io.EOF {
 				t.Errorf("Read of a closed connection = %v, %v, want io.EOF", m, err)
-			}
-		})
-	}
-}
-
-// TestClientOnRoughServers has servers with bad habits under the SDK's client, over framing and over its own transport.
-func TestClientOnRoughServers(t *testing.T) {
-	connect := func(ctx context.Context, transport mcp.Transport) int {
-		session, err := mcp.NewClient(&mcp.Implementation{Name: "client", Version: "1"}, nil).Connect(ctx, transport, nil)
-		if err != nil {
-			return 0
-		}
-		defer session.Close()
-		return rough.CountPings(func() error { return session.Ping(ctx, nil) })
-	}
-	for _, h := range rough.Habits {
-		t.Run("framing/"+h.Name, func(t *testing.T) {
-			in, out := h.Start()
-			if got := connect(t.Context(), &gosdk.IOTransport{Reader: in, Writer: out, Options: gosdk.Options{Quiet: true}}); got != h.Want {
-				t.Errorf("%d answers came, want %d", got, h.Want)
-			}
-		})
-		t.Run("stock/"+h.Name, func(t *testing.T) {
-			in, out := h.Start()
-			if got := connect(t.Context(), &mcp.IOTransport{Reader: in, Writer: out}); got != h.GoSDK {
-				t.Errorf("%d answers came, want %d", got, h.GoSDK)
 			}
 		})
 	}
