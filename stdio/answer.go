@@ -69,7 +69,7 @@ func (c *Conn) invoke(j *job) (result any, err error) {
 func (c *Conn) answer(j *job, result any, err error) {
 	j.ctx.end()
 	if p, ok := err.(*panicked); ok {
-		c.opt.Logger.Error("panic in a handler", "method", j.Method, "panic", p.Error(), "stack", string(p.stack))
+		c.logPanic(j, p)
 	}
 	if j.ID == nil {
 		if err != nil {
@@ -87,10 +87,27 @@ func (c *Conn) answer(j *job, result any, err error) {
 	c.mu.Unlock()
 	if !cancelled {
 		s := scratches.Get().(*scratch)
-		c.deliver(from, s.response(j.ID, result, err, j.Method), j.batch)
+		c.deliver(from, c.compose(s, j, result, err), j.batch)
 		s.release()
 	}
 	c.leave(from, j.batch)
+}
+
+// compose returns the frame that answers j. The handler's result and err bring methods of their own, a MarshalJSON or an
+// Unwrap, and one that panics is a panic of the handler: it must not end the process.
+func (c *Conn) compose(s *scratch, j *job, result any, err error) (frame []byte) {
+	defer func() {
+		if v := recover(); v != nil {
+			p := &panicked{v, debug.Stack()}
+			c.logPanic(j, p)
+			frame = s.refusal(j.ID, internalError(p))
+		}
+	}()
+	return s.response(j.ID, result, err, j.Method)
+}
+
+func (c *Conn) logPanic(j *job, p *panicked) {
+	c.opt.Logger.Error("panic in a handler", "method", j.Method, "panic", p.Error(), "stack", string(p.stack))
 }
 
 // forget takes a request out of those in hand. c.mu is held.
@@ -251,7 +268,7 @@ func (s *scratch) success(id json.RawMessage, result any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if raw == nil {
+	if _, asIs := result.(json.RawMessage); raw == nil || !asIs && string(raw) == "null" {
 		raw = json.RawMessage("{}") // an MCP result is an object; some clients drop a response with null and wait for ever
 	}
 	s.message = framing.Message{Kind: framing.Response, ID: id, Result: raw}

@@ -2,6 +2,7 @@ package stdio
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -18,6 +19,16 @@ type nilPanics struct{ s *string }
 
 func (e nilPanics) Error() string { return *e.s }
 
+// unwrapPanics is an error that is fatal to package errors when it is nil, as one in a field that is not set is.
+type unwrapPanics struct{ err error }
+
+func (e *unwrapPanics) Error() string { return e.err.Error() }
+func (e *unwrapPanics) Unwrap() error { return e.err }
+
+type marshalPanics struct{}
+
+func (marshalPanics) MarshalJSON() ([]byte, error) { panic("ouch") }
+
 func TestAnswers(t *testing.T) {
 	long := strings.Repeat("x", 2000)
 	const busyID = `{"jsonrpc":"2.0","id":9,"method":"block"}`
@@ -32,6 +43,9 @@ func TestAnswers(t *testing.T) {
 		{"minus zero as it came", `{"jsonrpc":"2.0","id":-0,"method":"ping"}`, `{"jsonrpc":"2.0","id":-0,"result":{}}`},
 		{"params as they came", `{"jsonrpc":"2.0","id":1,"method":"echo","params":[1.50,"\ud800"]}`, `{"jsonrpc":"2.0","id":1,"result":[1.50,"\ud800"]}`},
 		{"nil result", `{"jsonrpc":"2.0","id":1,"method":"echo"}`, pong(1)},
+		{"nil map as result", `{"jsonrpc":"2.0","id":1,"method":"no map"}`, pong(1)},
+		{"nil pointer as result", `{"jsonrpc":"2.0","id":1,"method":"no pointer"}`, pong(1)},
+		{"null as it is", `{"jsonrpc":"2.0","id":1,"method":"null"}`, `{"jsonrpc":"2.0","id":1,"result":null}`},
 
 		{"own error", `{"jsonrpc":"2.0","id":1,"method":"own"}`, `{"jsonrpc":"2.0","id":1,"error":{"code":-7,"message":"mine","data":[1]}}`},
 		{"own error wrapped", `{"jsonrpc":"2.0","id":1,"method":"wrapped"}`, `{"jsonrpc":"2.0","id":1,"error":{"code":-7,"message":"mine","data":[1]}}`},
@@ -49,6 +63,15 @@ func TestAnswers(t *testing.T) {
 			`{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"Internal error","data":{"exception":"*errors.errorString","message":"the handler has ended its goroutine"}}}`},
 		{"error without a text", `{"jsonrpc":"2.0","id":1,"method":"no text"}`, "1:-32603"},
 		{"typed nil error", `{"jsonrpc":"2.0","id":1,"method":"nil error"}`, "1:-32603"},
+		{"error whose Unwrap panics", `{"jsonrpc":"2.0","id":1,"method":"bad unwrap"}`, "1:-32603"},
+		{"invalid params without a text", `{"jsonrpc":"2.0","id":1,"method":"params, no text"}`, "1:-32603"},
+		{"result whose MarshalJSON panics", `{"jsonrpc":"2.0","id":1,"method":"bad result"}`,
+			`{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"Internal error","data":{"exception":"string","message":"ouch"}}}`},
+		{"error data whose MarshalJSON panics", `{"jsonrpc":"2.0","id":1,"method":"bad data"}`, "1:-32603"},
+		{"panic with a map that holds itself", `{"jsonrpc":"2.0","id":1,"method":"endless"}`,
+			`{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"Internal error","data":{"exception":"map[string]interface {}","message":"a map[string]interface {}"}}}`},
+		{"panic with an error", `{"jsonrpc":"2.0","id":1,"method":"panic error"}`,
+			`{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"Internal error","data":{"exception":"*errors.errorString","message":"stdio: connection closed"}}}`},
 		{"result that is no JSON", `{"jsonrpc":"2.0","id":1,"method":"nan"}`, "1:-32603"},
 		{"error data that is no JSON", `{"jsonrpc":"2.0","id":1,"method":"nan data"}`, "1:-32603"},
 
@@ -97,6 +120,21 @@ func TestAnswers(t *testing.T) {
 		"own": func(context.Context, *Request) (any, error) { return nil, &Error{-7, "mine", []int{1}} },
 		"wrapped": func(context.Context, *Request) (any, error) {
 			return nil, fmt.Errorf("w: %w", &Error{-7, "mine", []int{1}})
+		},
+		"no map":     func(context.Context, *Request) (any, error) { return map[string]any(nil), nil },
+		"no pointer": func(context.Context, *Request) (any, error) { return (*Error)(nil), nil },
+		"null":       func(context.Context, *Request) (any, error) { return json.RawMessage("null"), nil },
+		"bad unwrap": func(context.Context, *Request) (any, error) { return nil, (*unwrapPanics)(nil) },
+		"params, no text": func(context.Context, *Request) (any, error) {
+			return nil, errors.Join(ErrInvalidParams, nilPanics{})
+		},
+		"bad result":  func(context.Context, *Request) (any, error) { return marshalPanics{}, nil },
+		"bad data":    func(context.Context, *Request) (any, error) { return nil, &Error{1, "m", marshalPanics{}} },
+		"panic error": func(context.Context, *Request) (any, error) { panic(ErrClosed) },
+		"endless": func(context.Context, *Request) (any, error) {
+			m := map[string]any{}
+			m["m"] = m
+			panic(m)
 		},
 		"bare":      func(context.Context, *Request) (any, error) { return nil, &Error{} },
 		"params":    func(context.Context, *Request) (any, error) { return nil, ErrInvalidParams },

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 )
 
 // The error codes of JSON-RPC 2.0 section 5.1.
@@ -62,7 +63,7 @@ type panicked struct {
 	stack []byte
 }
 
-func (p *panicked) Error() string { return fmt.Sprint(p.value) }
+func (p *panicked) Error() string { return textOf(p.value) }
 
 // asError returns the error object that answers err, which came from the handler of method.
 func asError(err error, method string) *Error {
@@ -78,13 +79,28 @@ func asError(err error, method string) *Error {
 	return internalError(err)
 }
 
-// internalError returns the -32603 for err. The text is made by fmt, which survives an Error method that panics.
+// internalError returns the -32603 for err.
 func internalError(err error) *Error {
 	var v any = err
 	if p, ok := err.(*panicked); ok {
 		v = p.value
 	}
-	return &Error{CodeInternalError, "Internal error", exception{fmt.Sprintf("%T", v), fmt.Sprint(v)}}
+	return &Error{CodeInternalError, "Internal error", exception{fmt.Sprintf("%T", v), textOf(v)}}
+}
+
+// textOf returns v, an error or what a handler has panicked with, as text. It is made by fmt, which survives an Error method
+// that panics. But fmt would follow a map that holds itself until the stack is full, and nothing survives that: of values
+// with parts only the type is told.
+func textOf(v any) string {
+	switch v.(type) {
+	case error, fmt.Stringer:
+		return fmt.Sprint(v)
+	}
+	switch reflect.TypeOf(v).Kind() {
+	case reflect.Map, reflect.Slice, reflect.Array, reflect.Struct, reflect.Pointer:
+		return fmt.Sprintf("a %T", v)
+	}
+	return fmt.Sprint(v)
 }
 
 // reason returns text and what err says beyond its class.

@@ -52,9 +52,10 @@ import (
 // A Handler answers one request or takes one notification. It is called on a goroutine of its own and may use req.Conn to
 // call the other side.
 //
-// A nil result is sent as {}, because the result of an MCP request is an object; json.RawMessage("null") sends null. The
-// result of a notification is ignored. An error is answered as the package doc says, and so is a panic. ctx ends when the
-// request is cancelled by the other side, when the connection ends, and when the Handler has returned.
+// A nil result, a nil map or pointer among them, is sent as {}, because the result of an MCP request is an object;
+// json.RawMessage("null") sends null. The result of a notification is ignored. An error is answered as the package doc says,
+// and so is a panic, in a method of what was returned too. ctx ends when the request is cancelled by the other side, when
+// the connection ends, and when the Handler has returned.
 type Handler func(ctx context.Context, req *Request) (result any, err error)
 
 // Request is a request or a notification as a Handler gets it. ID and Params are slices of the line that was read; they
