@@ -1,8 +1,10 @@
 package stdio
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -27,7 +29,8 @@ type call struct {
 // The error is an [*Error] if the other side answered with one. If ctx ends first, Call returns ctx.Err() at once and tells
 // the other side with notifications/cancelled (but for initialize, which MCP does not let a client cancel); a late answer is
 // thrown away. If the connection ends first, or has ended, or the answer is unusable (too long, not JSON-RPC), the
-// error says so; the first two wrap [ErrClosed]. Before [Conn.Run] has been called nothing reads the answer.
+// error says so; the first two wrap [ErrClosed]. An answer is known by its id also where the other side writes 1.0 or "1" for
+// 1. Before [Conn.Run] has been called nothing reads the answer.
 func (c *Conn) Call(ctx context.Context, method string, params, result any) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -52,7 +55,8 @@ func (c *Conn) Call(ctx context.Context, method string, params, result any) erro
 }
 
 // Notify sends a notification and returns when it has been written. params is as for [Conn.Call]. What is sent after Notify
-// has returned arrives after it. If ctx ends first, Notify returns ctx.Err(), and the notification may still go out.
+// has returned arrives after it. If ctx ends first, Notify returns ctx.Err(), and the notification may still go out. If the
+// connection has ended or broken, the error wraps [ErrClosed].
 func (c *Conn) Notify(ctx context.Context, method string, params any) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -65,10 +69,23 @@ func (c *Conn) Notify(ctx context.Context, method string, params any) error {
 	}
 	mark, err := c.out.post(ctx, frame, framing.Notification, 0, maxUnsent)
 	s.release()
-	if err != nil {
-		return err
+	if err == nil {
+		err = c.out.wait(ctx, mark)
 	}
-	return c.out.wait(ctx, mark)
+	if err != nil && err != ctx.Err() {
+		return c.lost(err)
+	}
+	return err
+}
+
+// lost returns what callers get when a write has failed with err: what the calls get, if that is known already.
+func (c *Conn) lost(err error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.callErr != nil {
+		return c.callErr
+	}
+	return closedBy(err)
 }
 
 // register gives w an id.
@@ -109,6 +126,9 @@ func (c *Conn) withdraw(ctx context.Context, id int64, w *call, err error) error
 	if c.unregister(id) == nil {
 		<-w.done
 		return w.finish(nil)
+	}
+	if c.out.failure() != nil && err != ctx.Err() {
+		return c.lost(err)
 	}
 	return err
 }
@@ -193,9 +213,20 @@ func (c *Conn) response(m *framing.Message) {
 	}
 }
 
-// failCall fails the call that m answers, if there is one: an answer that cannot be used is the last one for its id.
-func (c *Conn) failCall(m *framing.Message) {
-	c.settleCall(m, fmt.Errorf("stdio: unusable response: %w", m.Err))
+// badResponse settles the call that the bad line m answers, and reports whether there was one. If m is at fault for an id
+// like 1.0 alone, it is the answer all the same. Any other cannot be used, and is the last one for its id.
+func (c *Conn) badResponse(m *framing.Message) bool {
+	if idAtFault(m) {
+		return c.settleCall(m, nil)
+	}
+	return c.settleCall(m, fmt.Errorf("stdio: unusable response: %w", m.Err))
+}
+
+// idAtFault reports whether m, an object without a method, would be a response with another number for an id. Package
+// framing looks at the id last.
+func idAtFault(m *framing.Message) bool {
+	var e *framing.LineError
+	return m.Kind == framing.Invalid && m.ID != nil && errors.As(m.Err, &e) && bytes.HasPrefix(m.Line[e.Offset:], m.ID)
 }
 
 // settleCall hands m or err to the call that has m's id, and reports whether there was one.
@@ -213,13 +244,27 @@ func (c *Conn) settleCall(m *framing.Message, err error) bool {
 	return true
 }
 
-// callID returns the number that raw is if it is written as we write ours; 1.0 and "1" are not.
+// callID returns the number that raw stands for, as we write ours or as some peers give it back: one that keeps numbers as
+// doubles writes 1.0, one that has only strings for ids "1". Ours are numbers all, so there is no other that could be meant.
 func callID(raw json.RawMessage) (int64, bool) {
-	if len(raw) == 0 || len(raw) > 18 { // 18 digits fit into an int64
+	if id, ok := decimal(raw); ok || len(raw) == 0 {
+		return id, ok
+	}
+	if raw[0] == '"' {
+		return decimal(raw[1 : len(raw)-1])
+	}
+	f, err := strconv.ParseFloat(string(raw), 64)
+	id := int64(f)
+	return id, err == nil && f == float64(id) && id > 0
+}
+
+// decimal returns the number that digits is.
+func decimal(digits []byte) (int64, bool) {
+	if len(digits) == 0 || len(digits) > 18 { // 18 digits fit into an int64
 		return 0, false
 	}
 	var id int64
-	for _, d := range raw {
+	for _, d := range digits {
 		if d < '0' || d > '9' {
 			return 0, false
 		}

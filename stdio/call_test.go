@@ -175,6 +175,8 @@ func TestCallUnusableResponses(t *testing.T) {
 		{"both", `{"jsonrpc":"2.0","id":1,"result":1,"error":{"code":1,"message":"m"}}`, framing.ErrInvalidMessage},
 		{"no version", `{"id":1,"result":1}`, framing.ErrInvalidMessage},
 		{"error a string", `{"jsonrpc":"2.0","id":1,"error":"boom"}`, framing.ErrInvalidMessage},
+		{"neither", `{"jsonrpc":"2.0","id":1}`, framing.ErrInvalidMessage},
+		{"id a double, and both", `{"jsonrpc":"2.0","id":1.0,"result":1,"error":{"code":1,"message":"m"}}`, framing.ErrInvalidMessage},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -196,14 +198,53 @@ func TestCallUnusableResponses(t *testing.T) {
 	}
 }
 
-// An answer has the id of its call, byte for byte, or is nobody's.
+// Ids that peers give back in their own way are ours all the same.
+func TestCallIDs(t *testing.T) {
+	for _, id := range []string{"1", "1.0", "1.000", "1e0", "10e-1", `"1"`} {
+		t.Run(id, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p, call := caller(t, nil)
+				result := call(t.Context(), "m")
+				p.next()
+				p.send(`{"jsonrpc":"2.0","id":` + id + `,"error":{"code":7,"message":"m"}}`)
+				var e *Error
+				if err := <-result; !errors.As(err, &e) || e.Code != 7 {
+					t.Errorf("Call() = %v, want the error that was sent", err)
+				}
+				p.silence()
+				p.end(nil)
+			})
+		})
+	}
+}
+
+// A broken request of the other side is answered even if a call of ours is in flight, but not if it has that call's id: it
+// may then be a response without a result.
+func TestCallBareObjects(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, call := caller(t, nil)
+		result := call(t.Context(), "m")
+		p.next()
+		p.send(`{"jsonrpc":"2.0","id":2}`, `{"jsonrpc":"2.0","id":1,"method":7}`)
+		p.wantCodes("2:-32600", "1:-32600")
+		p.send(`{"jsonrpc":"2.0","id":1}`)
+		if err := <-result; !errors.Is(err, framing.ErrInvalidMessage) {
+			t.Errorf("Call() = %v, want %v", err, framing.ErrInvalidMessage)
+		}
+		p.send(`{"jsonrpc":"2.0","id":1}`)
+		p.wantCodes("1:-32600")
+		p.end(nil)
+	})
+}
+
+// Any other id is nobody's.
 func TestCallForeignResponses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var bad []string
 		p, call := caller(t, &Options{OnBadLine: func(m framing.Message) { bad = append(bad, string(m.ID)) }})
 		result := call(t.Context(), "m")
 		p.next()
-		foreign := []string{`"1"`, "0", "2", "-1", "10000000000000000001", "18446744073709551617", "-0", "null"}
+		foreign := []string{`"x"`, `""`, `"1 "`, "0", "2", "-1", "10000000000000000001", "18446744073709551617", "-0", "null"}
 		for _, id := range foreign {
 			p.send(`{"jsonrpc":"2.0","error":{"code":1,"message":"m"},"id":` + id + `}`)
 		}
@@ -274,11 +315,13 @@ func TestCallBeforeRun(t *testing.T) {
 
 func TestCallBrokenBeforeRun(t *testing.T) {
 	c := NewConn(strings.NewReader(""), writerFunc(func(p []byte) (int, error) { return 0, io.ErrClosedPipe }), nil, nil)
-	if err := c.Notify(t.Context(), "m", nil); err != io.ErrClosedPipe {
-		t.Errorf("Notify() = %v, want %v", err, io.ErrClosedPipe)
+	for range 2 {
+		if err := c.Notify(t.Context(), "m", nil); !errors.Is(err, ErrClosed) || !errors.Is(err, io.ErrClosedPipe) {
+			t.Errorf("Notify() = %v, want %v and %v", err, ErrClosed, io.ErrClosedPipe)
+		}
 	}
-	if err := c.Call(t.Context(), "m", nil, nil); err != io.ErrClosedPipe {
-		t.Errorf("Call() = %v, want %v", err, io.ErrClosedPipe)
+	if err := c.Call(t.Context(), "m", nil, nil); !errors.Is(err, ErrClosed) || !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("Call() = %v, want %v and %v", err, ErrClosed, io.ErrClosedPipe)
 	}
 	if err := c.Run(t.Context()); err != io.ErrClosedPipe {
 		t.Errorf("Run() = %v, want %v", err, io.ErrClosedPipe)
@@ -353,8 +396,9 @@ func TestCallOnBrokenConnection(t *testing.T) {
 		c.cause = func(error) error { return reason }
 		run := make(chan error, 1)
 		go func() { run <- c.Run(t.Context()) }()
-		if err := c.Notify(t.Context(), "m", nil); err != io.ErrClosedPipe {
-			t.Errorf("Notify() = %v, want %v", err, io.ErrClosedPipe)
+		synctest.Wait() // before Run nobody will know the reason
+		if err := c.Notify(t.Context(), "m", nil); !errors.Is(err, ErrClosed) || !errors.Is(err, io.ErrClosedPipe) {
+			t.Errorf("Notify() = %v, want %v and %v", err, ErrClosed, io.ErrClosedPipe)
 		}
 		ctx, stop := context.WithTimeout(t.Context(), time.Millisecond)
 		defer stop()
@@ -363,6 +407,9 @@ func TestCallOnBrokenConnection(t *testing.T) {
 		}
 		if err := c.Call(t.Context(), "m", nil, nil); !errors.Is(err, ErrClosed) || !errors.Is(err, reason) {
 			t.Errorf("Call() = %v, want %v and %v", err, ErrClosed, reason)
+		}
+		if err := c.Notify(t.Context(), "m", nil); !errors.Is(err, ErrClosed) || !errors.Is(err, reason) {
+			t.Errorf("Notify() = %v, want %v and %v", err, ErrClosed, reason)
 		}
 		if err := <-run; err != io.ErrClosedPipe {
 			t.Errorf("Run() = %v, want %v", err, io.ErrClosedPipe)

@@ -133,8 +133,8 @@ func TestEndWriteError(t *testing.T) {
 				if err := <-run; err != test.want { // although the reader goes on
 					t.Errorf("Run() = %v, want %v", err, test.want)
 				}
-				if err := c.Notify(t.Context(), "m", nil); err != test.want {
-					t.Errorf("Notify() = %v, want %v", err, test.want)
+				if err := c.Notify(t.Context(), "m", nil); !errors.Is(err, ErrClosed) || !errors.Is(err, test.want) {
+					t.Errorf("Notify() = %v, want %v and %v", err, ErrClosed, test.want)
 				}
 				if err := c.Call(t.Context(), "m", nil, nil); !errors.Is(err, ErrClosed) || !errors.Is(err, test.want) {
 					t.Errorf("Call() = %v, want %v and %v", err, ErrClosed, test.want)

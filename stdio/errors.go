@@ -25,7 +25,7 @@ var (
 	ErrMethodNotFound = errors.New("stdio: method not found")
 	// ErrInvalidParams, returned by a Handler, answers -32602. A *Error with that code is one.
 	ErrInvalidParams = errors.New("stdio: invalid params")
-	// ErrClosed is what calls get when the connection has ended, or ends before they are answered.
+	// ErrClosed is what Call and Notify get when the connection has ended or broken, or does before they are done.
 	ErrClosed = errors.New("stdio: connection closed")
 )
 

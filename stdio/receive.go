@@ -160,11 +160,14 @@ func (c *Conn) cancelRequest(m *framing.Message) {
 func (c *Conn) bad(m *framing.Message, b *batch) {
 	c.report(m)
 	response := isResponse(m)
-	if response {
-		c.failCall(m)
+	if response || isBare(m) {
+		response = c.badResponse(m) || response
+	}
+	if c.opt.Quiet || c.badRow > maxBadRow {
+		return
 	}
 	id, e := verdict(m, response)
-	if e == nil || c.opt.Quiet || c.badRow > maxBadRow {
+	if e == nil {
 		return
 	}
 	if b == nil {
@@ -262,6 +265,12 @@ func isResponse(m *framing.Message) bool {
 	}
 	// m says nothing of members of the wrong type, an error that is a string or a method that is a number.
 	return (outcome || hasMember(m.Line, "error")) && !hasMember(m.Line, "method")
+}
+
+// isBare reports whether a bad line is an object with an id and nothing that says what it is. It may be a response of a peer
+// that leaves out what is null.
+func isBare(m *framing.Message) bool {
+	return m.Kind == framing.Invalid && m.ID != nil && m.Method == "" && m.Result == nil && !hasMember(m.Line, "method")
 }
 
 // hasMember reports whether line is an object with that member. It goes through the tokens because Message.Value would
