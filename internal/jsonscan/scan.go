@@ -179,8 +179,9 @@ const (
 // member reads the name at b[i] and returns the envelope member that it is, or
 // -1. Comparing words first saves a third of the time of a small message.
 func (s *scanner) member(b []byte, i int) (Member, int) {
-	if i+8 < len(b) {
-		switch x := binary.LittleEndian.Uint64(b[i:]); {
+	if i+9 <= len(b) {
+		p := b[i : i+9 : i+9]
+		switch x := binary.LittleEndian.Uint64(p); {
 		case x&0xFFFFFFFF == wordID:
 			return ID, i + 4
 		case x == wordMethod:
@@ -189,7 +190,7 @@ func (s *scanner) member(b []byte, i int) (Member, int) {
 			return Params, i + 8
 		case x == wordResult:
 			return Result, i + 8
-		case x == wordJSONRPC && b[i+8] == '"':
+		case x == wordJSONRPC && p[8] == '"':
 			return JSONRPC, i + 9
 		}
 	}
