@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"example.com/mcp/framing"
+	"example.com/mcp/framing/cmd/mcptap/internal/observe"
 )
 
 func TestCleaner(t *testing.T) {
@@ -164,4 +165,47 @@ func TestNoLimitOfItsOwn(t *testing.T) {
 			t.Errorf("limit(%d) = %d, want %d", n, got, want)
 		}
 	}
+}
+
+// FuzzCleaner: however the stream is cut, the same comes out; every line that
+// is a message does, unchanged and in order, and nothing that was not in.
+func FuzzCleaner(f *testing.F) {
+	f.Add([]byte("\xEF\xBB\xBFx\n"+note("a")+"\r\n"+answer("7")), uint8(3))
+	f.Add([]byte(strings.Repeat(" ", 120)+note("a")+strings.Repeat("{", 120)+"\n[1]"), uint8(50))
+	f.Fuzz(func(t *testing.T, in []byte, size uint8) {
+		const limit = 100
+		clean := func(n int) (out, junk string) {
+			var b, j strings.Builder
+			c := &cleaner{w: &b, maxLine: limit, junk: func(line int, text []byte) { fmt.Fprintf(&j, "%d %q\n", line, text) }}
+			for rest := in; len(rest) > 0; rest = rest[min(n, len(rest)):] {
+				c.Write(rest[:min(n, len(rest))])
+			}
+			c.Close()
+			return b.String(), j.String()
+		}
+		out, junk := clean(len(in) + 1)
+		if out2, junk2 := clean(int(size) + 1); out2 != out || junk2 != junk {
+			t.Fatalf("%q in pieces of %d: %q and junk %q, in one piece %q and %q", in, size+1, out2, junk2, out, junk)
+		}
+		left := bytes.TrimPrefix(in, []byte("\xEF\xBB\xBF"))
+		var good []string
+		for line := range bytes.Lines(left) {
+			if m, ok := observe.Parse(bytes.TrimRight(line, "\r\n")); ok && m.Err == nil && len(line) <= limit {
+				good = append(good, string(line))
+			}
+		}
+		for line := range strings.Lines(out) {
+			if len(good) > 0 && line == good[0] {
+				good = good[1:]
+			}
+			i := bytes.Index(left, []byte(line))
+			if i < 0 {
+				t.Fatalf("%q: %q came out, which is not in it", in, line)
+			}
+			left = left[i+len(line):]
+		}
+		if len(good) > 0 {
+			t.Fatalf("%q: the message %q did not come out", in, good[0])
+		}
+	})
 }

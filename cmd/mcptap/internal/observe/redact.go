@@ -6,7 +6,8 @@ import "strings"
 // where it is: sizes, structure, member names, and of the envelope jsonrpc, id,
 // method, an error's code and a cancellation's requestId, without which nothing
 // could be told. Text that is no JSON loses its letters and digits. It works byte by
-// byte, so a stream may be cut anywhere.
+// byte, so a stream may be cut anywhere; of broken JSON it shows what stands in
+// a name's place, though no colon comes behind it.
 //
 // What stays visible of a value: its length, its type, true from false, and
 // whether its UTF-8 was valid (but for overlong forms and surrogates).

@@ -7,6 +7,7 @@ package show
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -98,15 +99,33 @@ func (t *text) row(e *observe.Entry) {
 }
 
 // method returns the method, or what the response answers.
-func method(e *observe.Entry) string {
-	name := observe.Printable([]byte(e.Method), methodWidth-3)
-	if e.Kind != "response" && e.As != "response" {
+func method(e *observe.Entry) string { return named(e.Item) }
+
+func named(it observe.Item) string {
+	name := observe.Printable([]byte(it.Method), methodWidth-3)
+	if it.Kind != "response" && it.As != "response" {
 		return name
 	}
-	if e.Method == "" {
+	if it.Method == "" {
 		name = "?"
 	}
 	return "to " + name
+}
+
+// insideShown is how many of the messages inside a line are named.
+const insideShown = 3
+
+// inside says what a line holds that is not exactly one message.
+func inside(e *observe.Entry) string {
+	n := len(e.Items) + e.MoreItems
+	var names []string
+	for _, it := range e.Items[:min(len(e.Items), insideShown)] {
+		names = append(names, cmp.Or(named(it), it.Kind))
+	}
+	if n > insideShown {
+		names = append(names, "...")
+	}
+	return fmt.Sprintf("%d inside: %s", n, strings.Join(names, ", "))
 }
 
 func note(e *observe.Entry) string {
@@ -117,8 +136,8 @@ func note(e *observe.Entry) string {
 	if e.Latency != 0 {
 		notes = append(notes, e.Latency.String())
 	}
-	if n := len(e.Items) + e.MoreItems; n > 0 && e.PartOf == 0 {
-		notes = append(notes, fmt.Sprintf("%d inside", n))
+	if len(e.Items) > 0 && e.PartOf == 0 {
+		notes = append(notes, inside(e))
 	}
 	if e.Completes {
 		notes = append(notes, fmt.Sprintf("ends a message that began on line %d", e.PartOf))

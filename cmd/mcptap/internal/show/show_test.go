@@ -37,7 +37,8 @@ func TestRows(t *testing.T) {
 		p.Entry(&observe.Entry{Time: at, Dir: observe.ToClient, Line: 13, Item: item("response", "8", ""), Bytes: 1, Unterminated: true})
 		p.Entry(&observe.Entry{Line: 2, Item: item("malformed", "", ""), Fault: broken})
 		p.Entry(&observe.Entry{Line: 3, Item: item("malformed", "", ""), Fault: broken, PartOf: 2, Completes: true, Items: make([]observe.Item, 1)})
-		p.Entry(&observe.Entry{Line: 4, Item: item("batch", "", ""), Items: make([]observe.Item, 2), MoreItems: 5})
+		p.Entry(&observe.Entry{Line: 4, Item: item("batch", "", ""), Items: []observe.Item{item("request", "1", "ping"), item("response", "2", "\x1b"), item("invalid", "", "")}})
+		p.Entry(&observe.Entry{Line: 5, Item: item("batch", "", ""), Items: make([]observe.Item, 1000), MoreItems: 5})
 		p.Event(&observe.Event{Name: observe.EventGap, Dir: observe.ToClient, Gap: &observe.Gap{Bytes: 9}})
 		p.Event(&observe.Event{Name: observe.EventEOF, Dir: observe.ToClient})
 		p.Event(&observe.Event{Name: observe.EventEnd, End: &observe.End{Status: "\x1bexit"}})
@@ -56,7 +57,8 @@ func TestRows(t *testing.T) {
         text (byte 2)
         a\x1bb
               ^
-     4  batch                                                              0 B  7 inside
+     4  batch                                                              0 B  3 inside: ping, to \x1b, invalid
+     5  batch                                                              0 B  1005 inside: , , , ...
 -- to-client: 9 bytes went by unseen
 -- server ended: \x1bexit
 a note
