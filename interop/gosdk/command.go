@@ -59,7 +59,8 @@ type process struct {
 func (p *process) stop() error {
 	exit := make(chan error, 1)
 	go func() { exit <- p.cmd.Wait() }()
-	for _, sig := range []os.Signal{nil, syscall.SIGTERM, os.Kill} {
+	// The second kill is for the delay in Wait after the first.
+	for _, sig := range []os.Signal{nil, syscall.SIGTERM, os.Kill, os.Kill} {
 		if sig != nil {
 			err := p.cmd.Process.Signal(sig)
 			if errors.Is(err, os.ErrProcessDone) {

@@ -101,11 +101,15 @@ func TestMain(m *testing.M) {
 		}
 		fmt.Println(os.Getpid())
 		select {}
-	case "leaves a child":
+	case "leaves a child", "keeps a child":
+		signal.Ignore(syscall.SIGTERM)
 		child := serverCommand("deaf to SIGTERM")
 		child.Stdout, child.Stderr = os.Stdout, os.Stderr
 		if err := child.Start(); err != nil {
 			panic(err)
+		}
+		if os.Getenv("GOSDK_TEST_SERVER") == "keeps a child" {
+			select {}
 		}
 		return
 	}
@@ -155,12 +159,13 @@ func TestStockCommandTransport(t *testing.T) {
 	}
 }
 
-// TestCommandThatDoesNotEnd has servers that ignore the end of their input, and one whose child holds its stderr.
+// TestCommandThatDoesNotEnd has servers that ignore the end of their input, and whose child holds their stderr.
 func TestCommandThatDoesNotEnd(t *testing.T) {
 	for kind, want := range map[string]string{
 		"deaf":            "signal: terminated",
 		"deaf to SIGTERM": "signal: killed",
 		"leaves a child":  exec.ErrWaitDelay.Error(),
+		"keeps a child":   "signal: killed",
 	} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
