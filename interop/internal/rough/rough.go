@@ -3,6 +3,7 @@ package rough
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -24,6 +25,7 @@ const MaxLine = 4096
 // A Case is something sent to a server, with the answers it gets: each "result ID" or "CODE ID".
 type Case struct {
 	Name  string
+	Old   bool     // the handshake is for MCP 2025-03-26, the last revision with batches
 	Start string   // sent before the handshake, without a newline of its own
 	Send  string   // sent after it
 	Want  []string // over framing, whatever the SDK
@@ -97,6 +99,11 @@ var Cases = []Case{
 	{Name: "batch", Send: "[" + strings.TrimSpace(ping("7")) + "]\n",
 		Want:  []string{"-32600 null"},
 		GoSDK: []string{Ended},
+		MCPGo: []string{"-32700 null"},
+		TS:    nil},
+	{Name: "batch, MCP 2025-03-26", Old: true, Send: "[" + strings.TrimSpace(ping("7")) + "]\n",
+		Want:  []string{"-32600 null"},
+		GoSDK: []string{"[result 7]"},
 		MCPGo: []string{"-32700 null"},
 		TS:    nil},
 	{Name: "error response with id null", Send: `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"what?"}}` + "\n",
@@ -204,25 +211,38 @@ func (p *Peer) Send(s string) { io.WriteString(p.w, s) }
 // CloseInput ends what the server reads.
 func (p *Peer) CloseInput() { p.w.Close() }
 
-// Answer returns the next answer, or Ended.
+// Answer returns the next answer, or Ended. That to a batch is in brackets.
 func (p *Peer) Answer() string {
 	for p.r.Scan() {
-		var m struct {
-			ID, Method, Result json.RawMessage
-			Error              *struct{ Code int }
-		}
-		if err := json.Unmarshal(p.r.Bytes(), &m); err != nil {
-			return fmt.Sprintf("not JSON: %q", p.r.Text())
-		}
+		one, isBatch := bytes.CutPrefix(p.r.Bytes(), []byte("["))
+		text := answer(bytes.TrimSuffix(one, []byte("]")))
 		switch {
-		case m.Method != nil: // a notification
-		case m.Error != nil:
-			return fmt.Sprintf("%d %s", m.Error.Code, m.ID)
+		case text == "": // a notification
+		case isBatch:
+			return "[" + text + "]"
 		default:
-			return "result " + string(m.ID)
+			return text
 		}
 	}
 	return Ended
+}
+
+// answer describes a response, or returns "" for another message.
+func answer(line []byte) string {
+	var m struct {
+		ID, Method, Result json.RawMessage
+		Error              *struct{ Code int }
+	}
+	if err := json.Unmarshal(line, &m); err != nil {
+		return fmt.Sprintf("not JSON: %q", line)
+	}
+	switch {
+	case m.Method != nil:
+		return ""
+	case m.Error != nil:
+		return fmt.Sprintf("%d %s", m.Error.Code, m.ID)
+	}
+	return "result " + string(m.ID)
 }
 
 // Run sends c and a ping after it, closes, and fails t unless the answers to c are want, in any order.
@@ -249,7 +269,11 @@ func (p *Peer) Run(t testing.TB, c Case, want []string) {
 // handshake and after c are not both answered. The input is closed when these are, and expected answers besides: some may be
 // overtaken by the last ping's, and some servers forget what is in hand when their input ends.
 func (p *Peer) exchange(c Case, expected int) (got []string, init bool) {
-	go p.Send(c.Start + Handshake + ping(`"ready"`))
+	handshake := Handshake
+	if c.Old {
+		handshake = strings.Replace(handshake, "2025-11-25", "2025-03-26", 1)
+	}
+	go p.Send(c.Start + handshake + ping(`"ready"`))
 	alive := false
 	for {
 		switch a := p.Answer(); a {
