@@ -171,7 +171,7 @@ func TestNoLimitOfItsOwn(t *testing.T) {
 // is a message does, unchanged and in order, and nothing that was not in.
 func FuzzCleaner(f *testing.F) {
 	f.Add([]byte("\xEF\xBB\xBFx\n"+note("a")+"\r\n"+answer("7")), uint8(3))
-	f.Add([]byte(strings.Repeat(" ", 120)+note("a")+strings.Repeat("{", 120)+"\n[1]"), uint8(50))
+	f.Add([]byte(strings.Repeat(" ", 120)+note("a")+strings.Repeat("{", 120)+"\n[1]"), uint8(110))
 	f.Fuzz(func(t *testing.T, in []byte, size uint8) {
 		const limit = 100
 		clean := func(n int) (out, junk string) {

@@ -78,9 +78,10 @@ func TestSignalsGoThrough(t *testing.T) {
 }
 
 func TestSummaryOnSignal(t *testing.T) {
-	p := startTap(t, []step{read1(), write("hello\n")})
+	p := startTap(t, []step{read1(), write("hello\n{\"half")})
 	io.WriteString(p.in, ping)
 	line(t, p.out)
+	p.out.Peek(6) // the half line has gone by
 	p.Process.Signal(syscall.SIGUSR1)
 	seen := ""
 	for !strings.Contains(seen, "1. The server writes text on stdout") {
@@ -89,8 +90,11 @@ func TestSummaryOnSignal(t *testing.T) {
 	if !strings.Contains(seen, "1 in flight:\n  ping (id 7), client line 1, for ") {
 		t.Errorf("summary in mid-session:\n%s\nwant ping in flight", seen)
 	}
+	if text := "a line that has not ended yet: 6 bytes"; !strings.Contains(seen, text) {
+		t.Errorf("summary in mid-session:\n%s\nwant %q in it", seen, text)
+	}
 	p.in.Close()
-	if status, stderr := p.status(); status != 0 || !strings.Contains(stderr, "never answered") {
+	if status, stderr := p.status(); status != 0 || !strings.Contains(stderr, "never answered") || strings.Contains(stderr, "not ended") {
 		t.Errorf("status %d and at the end:\n%s\nwant 0 and a request never answered", status, stderr)
 	}
 }

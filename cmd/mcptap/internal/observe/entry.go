@@ -146,6 +146,7 @@ type Raw struct {
 	SplitReads  int   `json:"split_reads"` // reads that ended inside a line
 	CRLF        int   `json:"crlf_lines"`
 	Blank       int   `json:"blank_lines"`
+	Partial     int64 `json:"unfinished_bytes,omitempty"` // behind the last newline, so far
 	UnseenBytes int64 `json:"unseen_bytes"`
 	UnseenLines int   `json:"unseen_lines"`
 }

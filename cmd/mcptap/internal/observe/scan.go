@@ -33,7 +33,11 @@ type Scanner struct {
 }
 
 // Raw returns the counts so far.
-func (s *Scanner) Raw() Raw { return s.raw }
+func (s *Scanner) Raw() Raw {
+	raw := s.raw
+	raw.Partial = s.size
+	return raw
+}
 
 // Feed takes the bytes of one read, at its time. It keeps no reference to
 // chunk.

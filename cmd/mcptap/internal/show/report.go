@@ -49,6 +49,9 @@ func (t *text) stream(s observe.Stream) {
 		s.Reads, s.SplitReads = 0, 0 // mere accidents in a file
 	}
 	t.detail(oddities(s.Raw))
+	if s.Partial > 0 {
+		t.detail(fmt.Sprintf("a line that has not ended yet: %s bytes, and no newline", group(s.Partial)))
+	}
 }
 
 func (t *text) detail(line string) {

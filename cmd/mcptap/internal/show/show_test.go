@@ -80,7 +80,7 @@ func TestSummary(t *testing.T) {
 		Took:    12_345,
 		Streams: []observe.Stream{
 			{Dir: observe.ToServer, Raw: observe.Raw{Bytes: 1_234_567, Lines: 1}, Messages: map[string]int{"request": 1}, Largest: 1000, LargestLine: 1},
-			{Dir: observe.ToClient, Raw: observe.Raw{Lines: 9, Reads: 4, SplitReads: 3, CRLF: 2, Blank: 1, UnseenLines: 5, UnseenBytes: 4096},
+			{Dir: observe.ToClient, Raw: observe.Raw{Lines: 9, Reads: 4, SplitReads: 3, Partial: 1000, CRLF: 2, Blank: 1, UnseenLines: 5, UnseenBytes: 4096},
 				Messages: map[string]int{"response": 2, "malformed": 1}, Bad: map[string]int{"syntax": 1}},
 		},
 		Methods: []observe.Method{
@@ -100,6 +100,7 @@ server wrote  9 lines, 0 bytes
               response 2, malformed 1
               1 bad line: syntax 1
               reads 4, reads that ended inside a line 3, CRLF lines 2, blank lines 1, lines unseen 5, 4,096 bytes unseen
+              a line that has not ended yet: 1,000 bytes, and no newline
 
 method                             calls  errors        min   median      p95      max
 tools/call                             3       1     0.50ms     20ms    300ms    40.0s  1 cancelled after 60.0s
