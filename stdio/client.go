@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// afterExit is how long what a dead server has written is waited for. It is in the pipe already, 64 KiB at most; only
-// the end of the stream can be missing, when a child of the server holds the pipe open.
+// afterExit is how long what a dead server has written is waited for, its handling included. It is in the pipe already,
+// 64 KiB at most; only the end of the stream can be missing, when a child of the server holds the pipe open.
 const afterExit = 250 * time.Millisecond
 
 // Client is a connection to a server that runs as a child process. Make one with [Start]. All methods may be called from
@@ -53,8 +53,8 @@ const (
 // therefore must not block either. On Unix the server gets a process group of its own; a terminal's Ctrl-C does not reach it.
 //
 // When the server ends, every call fails at once with an error that wraps [ErrClosed] and the *exec.ExitError and tells the
-// exit status and the last lines from stderr. Lines on its stdout that are no messages go to [Options.OnBadLine], and
-// nothing else happens.
+// exit status and the last lines from stderr. Notifications that it has sent before still reach h, if that takes no more than
+// 250 ms. Lines on its stdout that are no messages go to [Options.OnBadLine], and nothing else happens.
 func Start(ctx context.Context, cmd *exec.Cmd, h Handler, opts *Options) (*Client, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,7 +27,8 @@ type Conn struct {
 	// cause, if set, turns what ended the connection into what the calls in flight get. A Client waits in it for the
 	// exit status of its server.
 	cause func(error) error
-	// linger is how long reading goes on after a failed write. What a server has written before it died is still to be had.
+	// linger, if set, is for how long reading goes on after a failed write, and then for how long notifications are still
+	// handled. What a server has written before it died is still to be had.
 	linger time.Duration
 
 	mu      sync.Mutex
@@ -84,6 +87,7 @@ func (c *Conn) Run(ctx context.Context) error {
 		// No answer can come any more: a handler that waits for one would wait for the whole DrainTimeout.
 		c.failCalls(err)
 		err = c.drain(ctx, err)
+		c.hearOut(ctx)
 	case <-c.out.broken:
 		err = c.out.failure()
 		if c.linger > 0 {
@@ -91,6 +95,8 @@ func (c *Conn) Run(ctx context.Context) error {
 			case <-read:
 			case <-time.After(c.linger):
 			}
+			c.failCalls(err)
+			c.hearOut(ctx)
 		}
 	case <-ctx.Done():
 		err = ctx.Err()
@@ -119,14 +125,9 @@ func (c *Conn) drain(ctx context.Context, readErr error) error {
 	}
 	enough, stop := context.WithTimeoutCause(ctx, c.opt.DrainTimeout, errDrained)
 	defer stop()
-	c.mu.Lock()
-	drained := make(chan struct{})
-	c.drained = drained
-	c.signalDrained()
-	c.mu.Unlock()
 	var err error
 	select {
-	case <-drained:
+	case <-c.whenDrained():
 		err = c.out.flushed(enough)
 	case <-c.out.broken:
 		err = c.out.failure()
@@ -139,6 +140,36 @@ func (c *Conn) drain(ctx context.Context, readErr error) error {
 	default:
 		return err
 	}
+}
+
+// hearOut waits for the handlers of what the other side has said before it went, at most linger: the last progress of a
+// call that has been answered, or a server's last words. Nobody waits for answers any more, so the contexts of its requests
+// end.
+func (c *Conn) hearOut(ctx context.Context) {
+	if c.linger == 0 {
+		return
+	}
+	c.mu.Lock()
+	requests := slices.Collect(maps.Values(c.inHand))
+	c.mu.Unlock()
+	for _, j := range requests {
+		j.ctx.end()
+	}
+	select {
+	case <-c.whenDrained():
+	case <-time.After(c.linger):
+	case <-ctx.Done():
+	}
+}
+
+// whenDrained returns a channel that is closed when nothing is in hand. The last one returned counts.
+func (c *Conn) whenDrained() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	drained := make(chan struct{})
+	c.drained = drained
+	c.signalDrained()
+	return drained
 }
 
 // errDrained is the cause of the context that ends at the DrainTimeout.

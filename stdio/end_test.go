@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
@@ -112,6 +113,11 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
+// readerFunc is an io.Reader.
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
 func TestEndWriteError(t *testing.T) {
 	broken := errors.New("EPIPE")
 	for _, test := range []struct {
@@ -152,6 +158,58 @@ func TestEndWriteErrorInDrain(t *testing.T) {
 			t.Errorf("Run() = %v, want %v", err, broken)
 		}
 	})
+}
+
+// A client handles what its server has said before it went, in order. Its requests are over.
+func TestEndHearsOut(t *testing.T) {
+	broken := errors.New("EPIPE")
+	for _, test := range []struct {
+		name string
+		err  error // of Write
+		stay bool  // the last handler never ends
+		want error
+		took time.Duration
+	}{
+		{"end of stream", nil, false, nil, 300 * time.Millisecond},
+		{"broken pipe", broken, false, broken, 300 * time.Millisecond},
+		{"handler stays", nil, true, nil, 1050 * time.Millisecond},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var heard, asked atomic.Int64
+				in := strings.Repeat(`{"jsonrpc":"2.0","method":"progress"}`+"\n", 3) + ping(1) + "\n" + ping(2) + "\n"
+				eof := readerFunc(func([]byte) (int, error) { time.Sleep(50 * time.Millisecond); return 0, io.EOF })
+				c := NewConn(io.MultiReader(strings.NewReader(in), eof), writerFunc(func(p []byte) (int, error) { return len(p), test.err }),
+					func(ctx context.Context, r *Request) (any, error) {
+						if r.ID != nil {
+							<-ctx.Done()
+							asked.Add(1)
+							return nil, nil
+						}
+						time.Sleep(100 * time.Millisecond)
+						if n := heard.Add(1); test.stay && n == 3 {
+							time.Sleep(time.Hour)
+						}
+						return nil, nil
+					}, &Options{DrainTimeout: -1, MaxInFlight: 1})
+				c.linger = time.Second
+				begin := time.Now()
+				if test.err != nil {
+					c.Notify(t.Context(), "m", nil)
+				}
+				if err := c.Run(t.Context()); err != test.want {
+					t.Errorf("Run() = %v, want %v", err, test.want)
+				}
+				if took := time.Since(begin); took != test.took {
+					t.Errorf("Run returned after %v, want %v", took, test.took)
+				}
+				if heard.Load() != 3 || !test.stay && asked.Load() != 2 {
+					t.Errorf("handled %d notifications and %d requests, want 3 and 2", heard.Load(), asked.Load())
+				}
+				time.Sleep(time.Hour)
+			})
+		})
+	}
 }
 
 func TestRunTwice(t *testing.T) {
