@@ -95,6 +95,10 @@ var children = map[string]func(){
 		io.Copy(io.Discard, os.Stdin)
 		os.Exit(4)
 	},
+	"late": func() { // reads when it may
+		io.Copy(io.Discard, os.NewFile(3, "hold"))
+		NewConn(os.Stdin, os.Stdout, testMethods.Handle, nil).Run(context.Background())
+	},
 	"asleep": func() { // reads nothing
 		time.Sleep(time.Hour)
 	},

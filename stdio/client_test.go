@@ -270,6 +270,54 @@ func TestClientCloseInCall(t *testing.T) {
 	}
 }
 
+// Close refuses calls at once, but first lets go out what has been sent, to a server that is slow to read.
+func TestClientCloseFlushes(t *testing.T) {
+	hold, theirs, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer theirs.Close()
+	cmd := child(t, "late")
+	cmd.ExtraFiles = []*os.File{hold} // it reads when that ends
+	c, err := Start(t.Context(), cmd, nil, &Options{Grace: 10 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hold.Close()
+	results := make(chan error, 2)
+	for range cap(results) {
+		go func() { results <- c.Call(t.Context(), "ping", []string{strings.Repeat("x", 300<<10)}, nil) }()
+	}
+	for c.appended() < 600<<10 {
+		runtime.Gosched()
+	}
+	c.beginClose()
+	for err := error(nil); !errors.Is(err, ErrClosed); {
+		ctx, stop := context.WithTimeout(t.Context(), time.Millisecond)
+		err = c.Call(ctx, "ping", nil, nil)
+		stop()
+		if c.alive.Err() != nil {
+			t.Fatal("calls are taken until the server has ended")
+		}
+	}
+	theirs.Close()
+	if err := c.Close(); err != nil {
+		t.Errorf("Close() = %v, want nil", err)
+	}
+	for range cap(results) {
+		if err := <-results; err != nil { // all of it has come through
+			t.Errorf("Call() = %v, want nil", err)
+		}
+	}
+}
+
+// appended returns the number of bytes that have been sent or are to be.
+func (c *Conn) appended() int64 {
+	c.out.mu.Lock()
+	defer c.out.mu.Unlock()
+	return c.out.appended
+}
+
 func TestClientIsAsked(t *testing.T) {
 	c := start(t, "asks", func(ctx context.Context, r *Request) (any, error) { return "from " + r.Method, nil }, nil)
 	var got string

@@ -77,10 +77,44 @@ func TestEndContext(t *testing.T) {
 		p.silence()
 		p.send(ping(2)) // what the blocked Read still gets is not served
 		p.silence()
-		if s := p.conn.Stats(); s.Abandoned != 1 {
-			t.Errorf("Stats() has %d abandoned, want 1", s.Abandoned)
+		if s := p.conn.Stats(); s.Abandoned != 1 || s.In.Lines != 1 {
+			t.Errorf("Stats() has %d of %d lines abandoned, want 1 of 1", s.Abandoned, s.In.Lines)
 		}
 	})
+}
+
+// Of what waits nothing is kept, though a handler stays.
+func TestEndDropsWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		open := make(chan struct{})
+		p := serve(t, func(context.Context, *Request) (any, error) { <-open; return nil, nil }, &Options{MaxInFlight: 1})
+		p.send(ping(1), ping(2), ping(3))
+		synctest.Wait()
+		p.stop()
+		p.returns(context.Canceled)
+		if s := p.conn.Stats(); s.InFlight != 1 || s.Queued != 0 || s.Abandoned != 3 {
+			t.Errorf("Stats() has %d in flight, %d queued, %d abandoned, want 1, 0, 3", s.InFlight, s.Queued, s.Abandoned)
+		}
+		close(open)
+	})
+}
+
+// What is ready when the connection ends does not start, whether its goroutine comes before or after.
+func TestEndDropsReady(t *testing.T) {
+	for _, end := range []bool{false, true} {
+		c := NewConn(strings.NewReader(""), io.Discard, nil, nil)
+		if err := c.start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		c.queue.push(&job{})
+		c.queue.grant()
+		if end {
+			c.end()
+		}
+		if j := c.take(nil); (j == nil) != end {
+			t.Errorf("take() = %v, connection ended: %v", j, end)
+		}
+	}
 }
 
 func TestEndContextInDrain(t *testing.T) {

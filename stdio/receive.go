@@ -26,11 +26,7 @@ func (c *Conn) readLoop() error {
 		if err != nil {
 			return err
 		}
-		c.mu.Lock()
-		c.stats.count(&m)
-		ended := c.ended
-		c.mu.Unlock()
-		if ended {
+		if !c.count(&m) {
 			return nil
 		}
 		if m.Kind == framing.Batch && c.opt.Batches {
@@ -39,6 +35,16 @@ func (c *Conn) readLoop() error {
 			c.receive(&m, nil)
 		}
 	}
+}
+
+// count counts a line and reports whether it is to be handled: after the end it is neither.
+func (c *Conn) count(m *framing.Message) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.ended {
+		c.stats.count(m)
+	}
+	return !c.ended
 }
 
 // receive handles one message: a line, or an element of batch b.
