@@ -35,12 +35,13 @@ func TestDrain(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				began := time.Now()
 				host, stdout := io.Pipe()
 				defer host.Close()
 				tp := newTap(config{grace: grace}, streams{out: stdout, err: io.Discard})
 				done := make(chan struct{})
 				tp.toClientPulse.beat()
+				time.Sleep(time.Hour) // the server was silent, until its last words
+				began := time.Now()
 				if test.reads > 0 {
 					tp.in, tp.out = new(closeBuffer), io.NopCloser(strings.NewReader("its last words"))
 					go func() { defer close(done); tp.toClient() }()

@@ -157,12 +157,12 @@ func (t *tap) own(sig os.Signal) bool {
 // read is waited for, as the server's own pipe would, unless it has asked for
 // the end: then grace is all there is. drain reports whether it has.
 func (t *tap) drain(done <-chan struct{}, p *pulse, asked bool, signals <-chan os.Signal) bool {
-	end := time.Now().Add(t.c.grace)
+	alive := time.Now() // however long it was silent before: its last words may just be coming
 	for {
-		wait := t.c.grace - time.Since(p.last())
-		if asked {
-			wait = min(wait, time.Until(end))
+		if last := p.last(); !asked && last.After(alive) {
+			alive = last
 		}
+		wait := t.c.grace - time.Since(alive)
 		if wait <= 0 {
 			return asked
 		}
@@ -187,25 +187,6 @@ func (t *tap) last() time.Time {
 		}
 	}
 	return last
-}
-
-// A pulse says when a stream was last alive. A write to the host that is under
-// way is a sign of life for as long as it takes: the bytes are on their way.
-type pulse struct {
-	at      atomic.Pointer[time.Time]
-	passing atomic.Bool
-}
-
-func (p *pulse) beat() {
-	now := time.Now()
-	p.at.Store(&now)
-}
-
-func (p *pulse) last() time.Time {
-	if p.passing.Load() {
-		return time.Now()
-	}
-	return *p.at.Load()
 }
 
 // hostLeft notes that the host has gone.

@@ -153,7 +153,12 @@ func (t *text) open(s observe.Summary) {
 
 // findings prints what was wrong, most serious first.
 func (t *text) findings(s observe.Summary) {
-	if len(s.Findings) == 0 {
+	switch {
+	case len(s.Findings) > 0:
+	case s.Command != nil && s.End == nil: // a session that goes on
+		fmt.Fprintln(t.w, "no findings so far")
+		return
+	default:
 		fmt.Fprintln(t.w, "no findings")
 		return
 	}

@@ -131,8 +131,19 @@ server ended: exit status 3
 }
 
 func TestSummaryOfNothing(t *testing.T) {
-	if got, want := print(func(p Printer) { p.Summary(observe.Summary{}) }), "\nno bytes at all\nno findings\n"; got != want {
-		t.Errorf("%q, want %q", got, want)
+	for _, test := range []struct {
+		name string
+		s    observe.Summary
+		want string
+	}{
+		{"a file", observe.Summary{}, "\nno bytes at all\nno findings\n"},
+		{"a session", observe.Summary{Command: []string{"x"}}, "\nmcptap: x, 0.00ms\nno bytes at all\nno findings so far\n"},
+		{"one that is over", observe.Summary{Command: []string{"x"}, End: &observe.End{Status: "exit status 0"}},
+			"\nmcptap: x, 0.00ms\nno bytes at all\nserver ended: exit status 0\nno findings\n"},
+	} {
+		if got := print(func(p Printer) { p.Summary(test.s) }); got != test.want {
+			t.Errorf("%s: %q, want %q", test.name, got, test.want)
+		}
 	}
 }
 
