@@ -417,3 +417,37 @@ func TestCallOnBrokenConnection(t *testing.T) {
 		w.Close()
 	})
 }
+
+// A write fails because the peer has gone, and its last answer is still to be read when the read loop has the time.
+func TestAnswerBehindFailedWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, w := io.Pipe()
+		wrote := make(chan struct{})
+		write := func(p []byte) (int, error) {
+			select {
+			case <-wrote:
+				return 0, io.ErrClosedPipe
+			default:
+				close(wrote)
+				return len(p), nil
+			}
+		}
+		c := NewConn(r, writerFunc(write), nil, &Options{OnBadLine: func(framing.Message) { time.Sleep(time.Minute) }})
+		c.linger = time.Second
+		run := make(chan error, 1)
+		go func() { run <- c.Run(t.Context()) }()
+		result := make(chan error, 1)
+		go func() { result <- c.Call(t.Context(), "m", nil, nil) }()
+		<-wrote
+		io.WriteString(w, "bye\n")
+		go io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":7}`+"\n")
+		c.Notify(t.Context(), "m", nil)
+		if err := <-result; err != nil {
+			t.Errorf("Call() = %v", err)
+		}
+		if err := <-run; err != io.ErrClosedPipe {
+			t.Errorf("Run() = %v, want %v", err, io.ErrClosedPipe)
+		}
+		w.Close()
+	})
+}

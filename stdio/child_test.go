@@ -75,6 +75,10 @@ var children = map[string]func(){
 		fmt.Fprintln(os.Stderr, "first line\nout of luck")
 		os.Exit(3)
 	},
+	"answers and ends": func() {
+		bufio.NewReader(os.Stdin).ReadString('\n')
+		fmt.Print("bye\n" + strings.Repeat(" ", 32<<10) + `{"jsonrpc":"2.0","id":1,"result":7}` + "\n")
+	},
 	"fades": func() { // closes its stdout a while before it dies
 		bufio.NewReader(os.Stdin).ReadString('\n')
 		os.Stdout.Close()

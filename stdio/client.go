@@ -170,7 +170,7 @@ func (c *Client) run(ctx context.Context) {
 func (c *Client) wait(died, stopRun context.CancelFunc, stopWatch func() bool) {
 	c.exitErr = c.cmd.Wait()
 	died()
-	within(afterExit, c.over, c.drained)
+	c.readOut()
 	c.stdout.Close()
 	c.stderr.Close()
 	stopRun()
@@ -178,6 +178,27 @@ func (c *Client) wait(died, stopRun context.CancelFunc, stopWatch func() bool) {
 	<-c.shut
 	stopWatch()
 	close(c.done)
+}
+
+// readOut waits until what the dead server has written is read: until nothing has come for afterExit, or as long as a step
+// of Close may take, if the read loop is kept from it.
+func (c *Client) readOut() {
+	enough, stop := context.WithTimeout(context.Background(), c.grace)
+	defer stop()
+	for {
+		turn := c.in.turn.Load()
+		within(afterExit, c.over, c.drained)
+		select {
+		case <-c.over:
+			return
+		case <-enough.Done():
+			return
+		default:
+			if c.in.waitsSince(turn) {
+				return
+			}
+		}
+	}
 }
 
 // causeOf returns what the calls in flight fail with when Run ends with end: how the server ended, if it did.

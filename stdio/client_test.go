@@ -141,6 +141,36 @@ func TestClientServerDies(t *testing.T) {
 	}
 }
 
+// The last answer is in the pipe when the server has ended, and the read loop has no time for it yet.
+func TestClientReadsLastWords(t *testing.T) {
+	var c *Client
+	busy := func(framing.Message) {
+		<-c.alive.Done()
+		time.Sleep(2 * afterExit) // a process has no fake clock
+	}
+	c = start(t, "answers and ends", nil, &Options{OnBadLine: busy})
+	var got int
+	if err := c.Call(t.Context(), "m", nil, &got); err != nil || got != 7 {
+		t.Errorf("Call() = %d, %v, want 7", got, err)
+	}
+	if err := c.Close(); err != nil {
+		t.Errorf("Close() = %v", err)
+	}
+}
+
+// An OnBadLine that does not return is waited for no longer than a step of Close may take.
+func TestClientDoesNotWaitForOnBadLine(t *testing.T) {
+	forever := make(chan struct{})
+	defer close(forever)
+	c := start(t, "answers and ends", nil, &Options{Grace: afterExit, OnBadLine: func(framing.Message) { <-forever }})
+	if err := c.Call(t.Context(), "m", nil, nil); !errors.Is(err, ErrClosed) {
+		t.Errorf("Call() = %v, want %v", err, ErrClosed)
+	}
+	if err := c.Close(); err != nil {
+		t.Errorf("Close() = %v", err)
+	}
+}
+
 // The end of the stream comes before the end of the process, and the reason is worth waiting for.
 func TestClientServerFades(t *testing.T) {
 	c := start(t, "fades", nil, nil)

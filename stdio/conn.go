@@ -27,7 +27,7 @@ type Conn struct {
 	// cause, if set, turns what ended the connection into what the calls in flight get. A Client waits in it for the
 	// exit status of its server.
 	cause func(error) error
-	// linger, if set, is for how long reading goes on after a failed write, and then for how long notifications are still
+	// linger, if set, is for how long more is waited for after a failed write, and then for how long notifications are still
 	// handled. What a server has written before it died is still to be had.
 	linger time.Duration
 
@@ -91,10 +91,7 @@ func (c *Conn) Run(ctx context.Context) error {
 	case <-c.out.broken:
 		err = c.out.failure()
 		if c.linger > 0 {
-			select {
-			case <-read:
-			case <-time.After(c.linger):
-			}
+			c.readOn(ctx, read)
 			c.failCalls(err)
 			c.hearOut(ctx)
 		}
@@ -104,6 +101,23 @@ func (c *Conn) Run(ctx context.Context) error {
 	c.end()
 	c.failCalls(err)
 	return err
+}
+
+// readOn waits for the end of the read loop, after a failed write, as long as something comes within linger.
+func (c *Conn) readOn(ctx context.Context, read <-chan error) {
+	for {
+		turn := c.in.turn.Load()
+		select {
+		case <-read:
+			return
+		case <-ctx.Done():
+			return
+		case <-time.After(c.linger):
+			if c.in.waitsSince(turn) {
+				return
+			}
+		}
+	}
 }
 
 func (c *Conn) start(ctx context.Context) error {
@@ -204,13 +218,20 @@ func (c *Conn) end() {
 type input struct {
 	r     io.Reader
 	bytes atomic.Int64
+	turn  atomic.Int64 // counts the beginnings and the ends of Reads: odd during one
 }
 
 // Read gives up the processor before it may block: the handlers of the requests that came with the last Read then run
 // on this thread, at once, and not on one that has to be woken.
 func (in *input) Read(p []byte) (int, error) {
 	runtime.Gosched()
+	in.turn.Add(1)
 	n, err := in.r.Read(p)
+	in.turn.Add(1)
 	in.bytes.Add(int64(n))
 	return n, err
 }
+
+// waitsSince reports whether one Read has been waiting all the time since turn had this value. If not, there may be more
+// to read at once: a message of many megabytes or a slow [Options.OnBadLine] keeps the read loop from it.
+func (in *input) waitsSince(turn int64) bool { return turn%2 == 1 && in.turn.Load() == turn }
