@@ -26,7 +26,7 @@ type supervisor struct {
 // run returns when the server has exited.
 func (s *supervisor) run(left <-chan struct{}, signals <-chan os.Signal, exited <-chan struct{}) {
 	var timer <-chan time.Time
-	termed := false
+	termed, hurried := false, false
 	for {
 		select {
 		case <-exited:
@@ -39,8 +39,10 @@ func (s *supervisor) run(left <-chan struct{}, signals <-chan os.Signal, exited 
 				continue
 			}
 			s.send(sig)
-			if sig == syscall.SIGTERM && timer != nil && !termed { // the host follows the same steps
-				termed, timer = true, time.After(s.grace)
+			// The host follows the same steps, and will kill us next: a server
+			// that does not obey must be gone by then.
+			if sig == syscall.SIGTERM && timer != nil && !hurried {
+				termed, hurried, timer = true, true, time.After(s.grace*3/4)
 			}
 		case <-timer:
 			switch silent := time.Since(s.last()); {

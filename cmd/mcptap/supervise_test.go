@@ -27,7 +27,9 @@ func TestSupervisor(t *testing.T) {
 		{"goes at SIGKILL", "kill", 0, 0, nil, []string{"0s eof", "2s terminated", "4s kill"}},
 		{"still at work", "terminated", 5 * time.Second, 0, nil, []string{"0s eof", "7s terminated"}},
 		{"host's SIGTERM instead of ours", "kill", 0, 0, map[time.Duration]os.Signal{time.Second: syscall.SIGTERM},
-			[]string{"0s eof", "1s terminated", "3s kill"}},
+			[]string{"0s eof", "1s terminated", "2.5s kill"}},
+		{"host's SIGTERM after ours", "kill", 0, 0, map[time.Duration]os.Signal{2100 * time.Millisecond: syscall.SIGTERM, 3 * time.Second: syscall.SIGTERM},
+			[]string{"0s eof", "2s terminated", "2.1s terminated", "3s terminated", "3.6s kill"}},
 		{"signals go through", "terminated", 0, -1, map[time.Duration]os.Signal{time.Second: os.Interrupt, 9 * time.Second: syscall.SIGTERM},
 			[]string{"1s interrupt", "9s terminated"}},
 		{"a signal of our own does not", "interrupt", 0, -1, map[time.Duration]os.Signal{time.Second: syscall.SIGHUP, 2 * time.Second: os.Interrupt},
@@ -40,7 +42,7 @@ func TestSupervisor(t *testing.T) {
 				exited := make(chan struct{})
 				var got []string
 				step := func(what string) {
-					got = append(got, fmt.Sprint(time.Since(began).Round(time.Second), " ", what))
+					got = append(got, fmt.Sprint(time.Since(began).Round(100*time.Millisecond), " ", what))
 					if what == test.obeys {
 						close(exited)
 					}
