@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -66,6 +68,18 @@ func TestEcho(t *testing.T) {
 			t.Errorf("echo of %.60s = %v with %.60s", text, err, result)
 		}
 	}
+	version := func(v string) object { return object{"_meta": object{"io.modelcontextprotocol/protocolVersion": v}} }
+	if err := c.Call(t.Context(), "tools/list", version("2026-07-28"), &list); err != nil || len(list.Tools) != 2 {
+		t.Errorf("tools/list of 2026-07-28 = %v with %v, want two tools", err, list)
+	}
+	err = c.Call(t.Context(), "server/discover", version("2099-01-01"), nil)
+	want := `(code -32022, data {"requested":"2099-01-01","supported":["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"]})`
+	if err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("server/discover of 2099-01-01 = %v, want %s", err, want)
+	}
+	if err := c.Call(t.Context(), "nope", nil, nil); !errors.Is(err, stdio.ErrMethodNotFound) {
+		t.Errorf("nope = %v, want %v", err, stdio.ErrMethodNotFound)
+	}
 	for _, params := range []object{{"name": "echo"}, {"name": "echo", "arguments": object{"text": 5}}, {"name": "nope"}, {"name": 5}} {
 		if err := c.Call(t.Context(), "tools/call", params, nil); err == nil || !strings.Contains(err.Error(), "-32602") {
 			t.Errorf("tools/call with %v = %v, want -32602", params, err)
@@ -119,6 +133,124 @@ func TestEcho_RawBytesToEOF(t *testing.T) {
 	}
 }
 
+// servers are what the tests start instead of examples/echo: this test binary, with the name of one in the environment.
+var servers = map[string]stdio.Handler{
+	"stateless": func(_ context.Context, req *stdio.Request) (any, error) { // speaks only 2026-07-28
+		var p struct {
+			Meta object `json:"_meta"`
+		}
+		err := req.Bind(&p)
+		if p.Meta["io.modelcontextprotocol/protocolVersion"] != "2026-07-28" || p.Meta["io.modelcontextprotocol/clientCapabilities"] == nil {
+			return nil, &stdio.Error{Code: -32022, Message: "Unsupported protocol version"}
+		}
+		switch req.Method {
+		case "server/discover":
+			return object{"supportedVersions": []string{"2026-07-28"}, "_meta": object{"io.modelcontextprotocol/serverInfo": object{"name": "new", "version": "7"}}}, err
+		case "tools/list":
+			return object{"tools": []object{{"name": "a"}}}, err
+		}
+		return object{"resultType": "input_required", "inputRequests": object{"q": object{"method": "elicitation/create"}}}, err
+	},
+	"future": func(_ context.Context, req *stdio.Request) (any, error) {
+		if req.Method == "initialize" {
+			return nil, errors.New("no initialize here")
+		}
+		return object{"supportedVersions": []string{"2099-01-01"}}, nil
+	},
+	"past": func(context.Context, *stdio.Request) (any, error) {
+		return object{"protocolVersion": "1999-01-01"}, nil
+	},
+	"painter": func(ctx context.Context, req *stdio.Request) (any, error) {
+		var p struct{ Cursor, Name string }
+		err := req.Bind(&p)
+		next := map[string]string{"": "a", "a": "b", "b": "a"}[p.Cursor]
+		switch {
+		case req.ID == nil:
+			return nil, nil
+		case req.Method == "initialize":
+			return object{"protocolVersion": "2024-11-05", "serverInfo": object{"name": "\x1b[2J", "version": "\r1"}}, nil
+		case os.Getenv("PAGES") != "":
+			return object{"tools": []object{{"name": p.Cursor, "description": "x"}}, "nextCursor": next}, err
+		case req.Method == "tools/list":
+			return object{"tools": []object{{"name": "\x1b[31m\tred\nline", "description": "\u202edetsrever\nmore"}}}, err
+		}
+		req.Conn.Notify(ctx, "notifications/progress", object{"progressToken": 1, "progress": 0.5, "message": "\x07half"})
+		return map[string]any{
+			"fails":   &stdio.Error{Code: 1, Message: "\x1b]0;title\x07\nline"},
+			"blocks":  object{"content": []object{{"type": "resource", "resource": object{"uri": "a:b", "text": "inside"}}, {"type": "image", "mimeType": "image/\x1bpng"}, {"type": "resource_link", "uri": "c:d"}}},
+			"objects": object{"content": []object{}, "structuredContent": object{"a": 1}},
+			"text":    object{"content": []object{{"type": "text", "text": "\x1b[1mas it is"}}, "isError": true},
+		}[p.Name], nil
+	},
+}
+
+func TestMain(m *testing.M) {
+	if h := servers[os.Getenv("EXAMPLES_TEST_SERVER")]; h != nil {
+		stdio.Serve(context.Background(), func(ctx context.Context, req *stdio.Request) (any, error) {
+			result, err := h(ctx, req)
+			if e, ok := result.(*stdio.Error); ok {
+				return nil, e
+			}
+			return result, err
+		}, nil)
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// What servers answer that are not like examples/echo.
+func TestCall_Servers(t *testing.T) {
+	call := build(t, "call")
+	const painted, half = `server: \x1b[2J \r1` + "\n", `progress: 0.5 \ahalf` + "\n"
+	tests := []struct {
+		name   string
+		server string
+		args   []string
+		stdout string
+		stderr string
+		status int
+	}{
+		{"tools without initialize", "stateless", nil, "TOOL  DESCRIPTION\na     \n", "server: new 7\n", 0},
+		{"input required", "stateless", []string{"-tool", "a"}, "",
+			"server: new 7\ncall: a asks for what this client cannot give: {\"q\":{\"method\":\"elicitation/create\"}}\n", 1},
+		{"unknown version without initialize", "future", nil, "", "call: Internal error (code -32603, data {\"exception\":\"*errors.errorString\",\"message\":\"no initialize here\"})\n", 1},
+		{"unknown version", "past", nil, "", "call: the server speaks MCP \"1999-01-01\", and this client [\"2025-11-25\" \"2025-06-18\" \"2025-03-26\" \"2024-11-05\"]\n", 1},
+		{"escapes in the table", "painter", nil, "TOOL                 DESCRIPTION\n" + `\x1b[31m\tred\nline  \u202edetsrever` + "\n", painted, 0},
+		{"escapes in an error", "painter", []string{"-tool", "fails"}, "", painted + half + `call: \x1b]0;title\a` + "\nline (code 1)\n", 1},
+		{"blocks", "painter", []string{"-tool", "blocks"}, "inside\n" + `(image image/\x1bpng)` + "\n(resource_link c:d)\n", painted + half, 0},
+		{"structured content alone", "painter", []string{"-tool", "objects"}, "{\"a\":1}\n", painted + half, 0},
+		{"failure with its text", "painter", []string{"-tool", "text"}, "\x1b[1mas it is\n", painted + half + "call: text failed\n", 1},
+		{"pages in a circle", "PAGES", nil, "", painted + "call: tools/list: the cursor \"a\" comes twice\n", 1},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), call, append(test.args, "--", os.Args[0])...)
+			cmd.Env = append(os.Environ(), "EXAMPLES_TEST_SERVER="+test.server, "PAGES=")
+			if test.server == "PAGES" {
+				cmd.Env = append(os.Environ(), "EXAMPLES_TEST_SERVER=painter", "PAGES=yes")
+			}
+			check(t, cmd, test.stdout, test.stderr, test.status)
+		})
+	}
+}
+
+// check runs a program.
+func check(t *testing.T, cmd *exec.Cmd, stdout, stderr string, status int) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	cmd.Run()
+	if got := cmd.ProcessState.ExitCode(); got != status {
+		t.Errorf("exit status %d, want %d", got, status)
+	}
+	if out.String() != stdout {
+		t.Errorf("stdout %q, want %q", out.String(), stdout)
+	}
+	if errs.String() != stderr {
+		t.Errorf("stderr %q, want %q", errs.String(), stderr)
+	}
+}
+
 func TestCall(t *testing.T) {
 	call, echo := build(t, "call"), build(t, "echo")
 	tests := []struct {
@@ -130,10 +262,12 @@ func TestCall(t *testing.T) {
 	}{
 		{"tools", []string{"--", echo}, "TOOL  DESCRIPTION\necho  Returns the text as it came.\nslow  Takes its time, in steps of step_ms, and tells its progress.\n", "server: echo 1.0.0\n", 0},
 		{"a tool", []string{"-tool", "echo", "-args", `{"text":"hello\nworld"}`, "--", echo}, "hello\nworld\n", "", 0},
-		{"progress", []string{"-tool", "slow", "-args", `{"steps":2,"step_ms":1}`, echo}, "done\n", "progress: 1 of 2 \nprogress: 2 of 2 \n", 0},
+		{"progress", []string{"-tool", "slow", "-args", `{"steps":2,"step_ms":1}`, echo}, "done\n", "progress: 1 of 2\nprogress: 2 of 2\n", 0},
 		{"no such tool", []string{"-tool", "nope", echo}, "", "unknown tool: nope", 1},
 		{"no JSON", []string{"-tool", "echo", "-args", "{", echo}, "", "-args is not a JSON object: {", 2},
 		{"no object", []string{"-tool", "echo", "-args", "[1]", echo}, "", "-args is not a JSON object: [1]", 2},
+		{"args without tool", []string{"-args", "{}", echo}, "", "call: -args without -tool; usage: call", 2},
+		{"null", []string{"-tool", "echo", "-args", "null", echo}, "", "-args is not a JSON object: null", 2},
 		{"no command", []string{"-tool", "echo"}, "", "usage: call", 2},
 		{"no such flag", []string{"-x", echo}, "", "usage: call", 2},
 		{"no such program", []string{"--", "/no/such/program"}, "", "/no/such/program", 1},

@@ -2,6 +2,9 @@
 //
 //	call -- COMMAND ARGS...
 //	call -tool NAME -args JSON -- COMMAND ARGS...
+//
+// What it tells in the server's words has the control characters escaped, so that a server cannot paint the terminal. The
+// text of a result goes to stdout as it is, and the server's stderr to stderr.
 package main
 
 import (
@@ -14,20 +17,18 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"strconv"
 	"strings"
 	"text/tabwriter"
-
-	"example.com/mcp/framing"
-	"example.com/mcp/framing/stdio"
 )
 
 type object = map[string]any
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
+	context.AfterFunc(ctx, stop) // a second Ctrl-C does not wait for the server to end
 	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, "call:", err)
+		fmt.Fprintln(os.Stderr, "call:", cleanLines(err.Error()))
 		if errors.Is(err, errUsage) {
 			os.Exit(2)
 		}
@@ -41,110 +42,125 @@ func run(ctx context.Context, args []string, out, errs io.Writer) error {
 	flags := flag.NewFlagSet("call", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	tool := flags.String("tool", "", "")
-	arguments := flags.String("args", "{}", "")
+	text := flags.String("args", "", "")
 	if err := flags.Parse(args); err != nil || flags.NArg() == 0 {
 		return errUsage
 	}
-	if json.Unmarshal([]byte(*arguments), &object{}) != nil {
-		return fmt.Errorf("-args is not a JSON object: %s\n%w", *arguments, errUsage)
+	arguments := object{}
+	switch {
+	case *text == "":
+	case *tool == "":
+		return fmt.Errorf("-args without -tool; %w", errUsage)
+	case json.Unmarshal([]byte(*text), &arguments) != nil || arguments == nil:
+		return fmt.Errorf("-args is not a JSON object: %s; %w", *text, errUsage)
 	}
-	c, err := connect(ctx, exec.Command(flags.Arg(0), flags.Args()[1:]...), errs)
+	s, err := connect(ctx, exec.Command(flags.Arg(0), flags.Args()[1:]...), errs)
 	if err != nil {
 		return err
 	}
-	defer c.Close()
+	defer s.Close()
 	if *tool == "" {
-		return list(ctx, c, out)
+		return list(ctx, s, out)
 	}
-	return call(ctx, c, *tool, json.RawMessage(*arguments), out)
-}
-
-// connect starts a server and initializes it.
-func connect(ctx context.Context, cmd *exec.Cmd, errs io.Writer) (*stdio.Client, error) {
-	c, err := stdio.Start(ctx, cmd, handler(errs).Handle, &stdio.Options{
-		Stderr:    errs,
-		OnBadLine: func(m framing.Message) { fmt.Fprintf(errs, "not a message: %.200s\n", m.Line) },
-	})
-	if err != nil {
-		return nil, err
-	}
-	var server struct {
-		ServerInfo struct{ Name, Version string }
-	}
-	err = c.Call(ctx, "initialize", object{"protocolVersion": "2025-11-25", "capabilities": object{},
-		"clientInfo": object{"name": "call", "version": "1.0.0"}}, &server)
-	if err == nil {
-		err = c.Notify(ctx, "notifications/initialized", nil)
-	}
-	if err != nil {
-		return nil, errors.Join(err, c.Close())
-	}
-	fmt.Fprintln(errs, "server:", server.ServerInfo.Name, server.ServerInfo.Version)
-	return c, nil
-}
-
-// handler answers what a server may ask any client, and shows what it tells.
-func handler(errs io.Writer) stdio.Methods {
-	return stdio.Methods{
-		"ping": func(context.Context, *stdio.Request) (any, error) { return object{}, nil },
-		"notifications/progress": func(_ context.Context, req *stdio.Request) (any, error) {
-			var p struct {
-				Progress, Total json.Number
-				Message         string
-			}
-			err := req.Bind(&p)
-			fmt.Fprintf(errs, "progress: %s of %s %s\n", p.Progress, p.Total, p.Message)
-			return nil, err
-		},
-	}
+	return call(ctx, s, *tool, json.RawMessage(*text), out)
 }
 
 // list prints a table of all tools, page by page.
-func list(ctx context.Context, c *stdio.Client, out io.Writer) error {
+func list(ctx context.Context, s *server, out io.Writer) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "TOOL\tDESCRIPTION")
-	for cursor := (object{}); ; {
+	seen := map[string]bool{"": true} // cursors; a server that repeats one would go on for ever
+	for params := (object{}); ; {
 		var page struct {
 			Tools      []struct{ Name, Description string }
 			NextCursor string
 		}
-		if err := c.Call(ctx, "tools/list", cursor, &page); err != nil {
+		if err := s.request(ctx, "tools/list", params, &page); err != nil {
 			return err
 		}
 		for _, tool := range page.Tools {
 			first, _, _ := strings.Cut(strings.TrimSpace(tool.Description), "\n")
-			fmt.Fprintf(table, "%s\t%.100s\n", tool.Name, first)
+			fmt.Fprintf(table, "%s\t%.100s\n", clean(tool.Name), clean(first))
 		}
 		if page.NextCursor == "" {
-			break
+			return table.Flush()
 		}
-		if page.NextCursor == cursor["cursor"] {
-			return fmt.Errorf("tools/list: the page after cursor %q is itself", page.NextCursor)
+		if seen[page.NextCursor] {
+			return fmt.Errorf("tools/list: the cursor %q comes twice", page.NextCursor)
 		}
-		cursor = object{"cursor": page.NextCursor}
+		seen[page.NextCursor] = true
+		params = object{"cursor": page.NextCursor}
 	}
-	return table.Flush()
+}
+
+// block is one part of a tool's result.
+type block struct {
+	Type, Text, MimeType, URI string
+	Resource                  struct{ URI, MimeType, Text string }
 }
 
 // call calls a tool and prints the text of its result.
-func call(ctx context.Context, c *stdio.Client, tool string, arguments json.RawMessage, out io.Writer) error {
-	var result struct {
-		Content []struct{ Type, Text, MimeType string }
-		IsError bool
+func call(ctx context.Context, s *server, tool string, arguments json.RawMessage, out io.Writer) error {
+	params := object{"name": tool}
+	if len(arguments) > 0 {
+		params["arguments"] = arguments
 	}
-	err := c.Call(ctx, "tools/call", object{"name": tool, "arguments": arguments, "_meta": object{"progressToken": 1}}, &result)
-	if err != nil {
+	var result struct {
+		Content           []block
+		StructuredContent json.RawMessage
+		IsError           bool
+		ResultType        string
+		InputRequests     json.RawMessage
+	}
+	if err := s.request(ctx, "tools/call", params, &result); err != nil {
 		return err
 	}
-	for _, block := range result.Content {
-		if block.Type == "text" {
-			fmt.Fprintln(out, block.Text)
-		} else {
-			fmt.Fprintf(out, "(%s %s)\n", block.Type, block.MimeType)
-		}
+	if result.ResultType == "input_required" { // since MCP 2026-07-28, instead of a request of the server's own
+		return fmt.Errorf("%s asks for what this client cannot give: %.500s", tool, result.InputRequests)
+	}
+	for _, b := range result.Content {
+		fmt.Fprintln(out, b)
+	}
+	if len(result.Content) == 0 && result.StructuredContent != nil {
+		fmt.Fprintf(out, "%s\n", result.StructuredContent)
 	}
 	if result.IsError {
 		return fmt.Errorf("%s failed", tool)
 	}
 	return nil
+}
+
+// String returns the text of b, or in brackets what it is.
+func (b block) String() string {
+	r := b.Resource
+	switch {
+	case b.Type == "text":
+		return b.Text
+	case r.Text != "":
+		return r.Text
+	}
+	words := strings.Fields(clean(strings.Join([]string{b.Type, b.MimeType, r.MimeType, b.URI, r.URI}, " ")))
+	return "(" + strings.Join(words, " ") + ")"
+}
+
+// clean returns s with everything escaped that is not printable, line ends too.
+func clean(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if strconv.IsPrint(r) {
+			b.WriteRune(r)
+		} else {
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		}
+	}
+	return b.String()
+}
+
+// cleanLines does the same to each line of s.
+func cleanLines(s string) string {
+	lines := strings.Split(s, "\n")
+	for i := range lines {
+		lines[i] = clean(lines[i])
+	}
+	return strings.Join(lines, "\n")
 }

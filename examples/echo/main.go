@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"log"
 	"slices"
 	"time"
@@ -15,8 +16,8 @@ import (
 
 type object = map[string]any
 
-// The MCP revisions that begin with initialize, newest first. 2026-07-28 has server/discover instead.
-var versions = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
+// The MCP revisions, newest first. All but 2026-07-28, which names itself in every request, begin with initialize.
+var versions = []string{"2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
 
 var (
 	info  = object{"name": "echo", "version": "1.0.0"}
@@ -27,66 +28,74 @@ var (
 		"inputSchema":{"type":"object","properties":{"steps":{"type":"integer"},"step_ms":{"type":"integer"}}}}]`)
 )
 
+type params struct {
+	ProtocolVersion, Name string
+	Arguments             struct {
+		Text   json.RawMessage // raw, so that what Go's strings cannot hold, like half an emoji, comes back too
+		Steps  int
+		StepMS int `json:"step_ms"`
+	}
+	Meta struct {
+		Version       string `json:"io.modelcontextprotocol/protocolVersion"`
+		ProgressToken json.RawMessage
+	} `json:"_meta"`
+}
+
 func main() {
-	server := stdio.Methods{"initialize": initialize, "tools/call": call}
-	server["ping"] = fixed(object{})
-	server["tools/list"] = fixed(object{"tools": tools, "resultType": "complete", "ttlMs": 0, "cacheScope": "private"})
-	server["server/discover"] = fixed(object{"supportedVersions": append([]string{"2026-07-28"}, versions...), "capabilities": can,
-		"_meta": object{"io.modelcontextprotocol/serverInfo": info}, "resultType": "complete", "ttlMs": 0, "cacheScope": "private"})
-	if err := stdio.Serve(context.Background(), server.Handle, nil); err != nil {
+	if err := stdio.Serve(context.Background(), serve, nil); err != nil {
 		log.Fatal(err) // on stderr: stdout belongs to the protocol
 	}
 }
 
-func fixed(result object) stdio.Handler {
-	return func(context.Context, *stdio.Request) (any, error) { return result, nil }
-}
-
-func initialize(_ context.Context, req *stdio.Request) (any, error) {
-	var p struct{ ProtocolVersion string }
+func serve(ctx context.Context, req *stdio.Request) (any, error) {
+	var p params
 	if err := req.Bind(&p); err != nil {
-		return nil, err
+		return nil, err // answered -32602
 	}
-	if !slices.Contains(versions, p.ProtocolVersion) {
-		p.ProtocolVersion = versions[0] // ours, which the client may take or leave
+	if v := p.Meta.Version; v != "" && v != versions[0] {
+		return nil, &stdio.Error{Code: -32022, Message: "Unsupported protocol version", Data: object{"supported": versions, "requested": v}}
 	}
-	return object{"protocolVersion": p.ProtocolVersion, "capabilities": can, "serverInfo": info}, nil
+	switch req.Method {
+	case "initialize":
+		if !slices.Contains(versions[1:], p.ProtocolVersion) {
+			p.ProtocolVersion = versions[1] // ours, which the client may take or leave
+		}
+		return object{"protocolVersion": p.ProtocolVersion, "capabilities": can, "serverInfo": info}, nil
+	case "server/discover":
+		return object{"supportedVersions": versions, "capabilities": can, "_meta": object{"io.modelcontextprotocol/serverInfo": info},
+			"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}, nil
+	case "ping":
+		return nil, nil // answered {}
+	case "tools/list":
+		return object{"tools": tools, "resultType": "complete", "ttlMs": 0, "cacheScope": "private"}, nil
+	case "tools/call":
+		switch p.Name {
+		case "echo":
+			return echo(p.Arguments.Text)
+		case "slow":
+			return slow(ctx, req.Conn, &p)
+		}
+		return nil, fmt.Errorf("%w: unknown tool: %s", stdio.ErrInvalidParams, p.Name)
+	}
+	return nil, stdio.ErrMethodNotFound
 }
 
-func call(ctx context.Context, req *stdio.Request) (any, error) {
-	var p struct {
-		Name      string
-		Arguments struct {
-			Text   json.RawMessage // raw, so that what Go's strings cannot hold, like half an emoji, comes back too
-			Steps  int
-			StepMS int `json:"step_ms"`
-		}
-		Meta struct{ ProgressToken json.RawMessage } `json:"_meta"`
+func echo(s json.RawMessage) (any, error) {
+	if !bytes.HasPrefix(s, []byte(`"`)) {
+		return nil, fmt.Errorf("%w: text must be a string", stdio.ErrInvalidParams)
 	}
-	if err := req.Bind(&p); err != nil {
-		return nil, err
-	}
-	switch p.Name {
-	case "echo":
-		if !bytes.HasPrefix(p.Arguments.Text, []byte(`"`)) {
-			return nil, &stdio.Error{Code: stdio.CodeInvalidParams, Message: "echo: text must be a string"}
-		}
-		return text(p.Arguments.Text), nil
-	case "slow":
-		return slow(ctx, req.Conn, p.Arguments.Steps, time.Duration(p.Arguments.StepMS)*time.Millisecond, p.Meta.ProgressToken)
-	}
-	return nil, &stdio.Error{Code: stdio.CodeInvalidParams, Message: "unknown tool: " + p.Name}
+	return text(s), nil
 }
 
-func slow(ctx context.Context, client *stdio.Conn, steps int, step time.Duration, token json.RawMessage) (any, error) {
-	for i := range steps {
+func slow(ctx context.Context, client *stdio.Conn, p *params) (any, error) {
+	for i := range p.Arguments.Steps {
 		select {
 		case <-ctx.Done(): // cancelled: nothing is sent, whatever this returns
 			return nil, ctx.Err()
-		case <-time.After(step):
+		case <-time.After(time.Duration(p.Arguments.StepMS) * time.Millisecond):
 		}
-		if token != nil {
-			client.Notify(ctx, "notifications/progress", object{"progressToken": token, "progress": i + 1, "total": steps})
+		if token := p.Meta.ProgressToken; token != nil {
+			client.Notify(ctx, "notifications/progress", object{"progressToken": token, "progress": i + 1, "total": p.Arguments.Steps})
 		}
 	}
 	return text("done"), nil
