@@ -27,7 +27,8 @@ const (
 func live(c config, std streams) int {
 	t := newTap(c, std)
 	if err := t.openRecords(); err != nil {
-		return fail(std, err)
+		fmt.Fprintf(std.err, "mcptap: %v\n", err)
+		return exitUsage
 	}
 	signals := make(chan os.Signal, 16)
 	catch(signals)
@@ -214,7 +215,7 @@ func (t *tap) toServer() {
 		}
 		if err != nil {
 			at := time.Now()
-			t.q.do(func() { t.watch.obs.EOF(at, observe.ToServer) })
+			t.q.do(func() { t.watch.eof(at, observe.ToServer) })
 			t.hostLeft()
 			t.in.Close()
 			return
@@ -239,7 +240,7 @@ func (t *tap) toClient() {
 		}
 		if err != nil {
 			at := time.Now()
-			t.q.do(func() { t.watch.obs.EOF(at, observe.ToClient) })
+			t.q.do(func() { t.watch.eof(at, observe.ToClient) })
 			end()
 			closeIfPossible(t.std.out)
 			return

@@ -26,7 +26,8 @@ func read(c config, std streams) int {
 		err = ferr
 	}
 	if err != nil {
-		return fail(std, err)
+		fmt.Fprintf(std.err, "mcptap: %v\n", err)
+		return exitUsage
 	}
 	return r.status
 }

@@ -86,6 +86,28 @@ func TestRedactLastWords(t *testing.T) {
 	}
 }
 
+// TestNotFlushed: a server that holds its answers back until its stdin ends,
+// as a buffered stdout does, live and read back.
+func TestNotFlushed(t *testing.T) {
+	dir := t.TempDir()
+	in, host := io.Pipe()
+	go io.WriteString(host, ping)
+	time.AfterFunc(time.Second, func() { host.Close() }) // twice what counts as waiting
+	o := runSession(t, []step{read1(), read1(), write(answer("7"))}, in, func(c *config) {
+		c.log, c.capture = filepath.Join(dir, "log"), filepath.Join(dir, "capture")
+	})
+	_, log, _ := runTap("", filepath.Join(dir, "log"))
+	_, capture, _ := runTap("", filepath.Join(dir, "capture"))
+	if got := fmt.Sprint(o.found()); got != "[not-flushed to-client 1 1]" {
+		t.Errorf("findings %s, want that nothing was flushed", got)
+	}
+	for _, text := range []string{log, capture} {
+		if !strings.Contains(text, "1. The server wrote nothing before its stdin had ended\n     server line 1: ping (id 7) had waited for ") {
+			t.Errorf("read back:\n%s", text)
+		}
+	}
+}
+
 func TestBadRecords(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {

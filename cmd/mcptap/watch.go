@@ -25,12 +25,12 @@ type watcher struct {
 func (t *tap) openRecords() (err error) {
 	if t.c.log != "" {
 		if t.watch.log, err = store.OpenLog(t.c.log); err != nil {
-			return err
+			return fmt.Errorf("-log: %w", err)
 		}
 	}
 	if t.c.capture != "" {
 		if t.watch.capture, err = store.OpenCapture(t.c.capture, t.c.redact); err != nil {
-			return err
+			return fmt.Errorf("-capture: %w", err)
 		}
 	}
 	return nil
@@ -52,6 +52,11 @@ func (w *watcher) chunk(at time.Time, d observe.Dir, data []byte) {
 func (w *watcher) gap(at time.Time, d observe.Dir, g observe.Gap) {
 	w.capture.Gap(at, d, g)
 	w.obs.Gap(at, d, g)
+}
+
+func (w *watcher) eof(at time.Time, d observe.Dir) {
+	w.capture.EOF(at, d)
+	w.obs.EOF(at, d)
 }
 
 // end takes the server's end. A direction whose own end has not come ends

@@ -27,6 +27,7 @@ const (
 	IDType        Code = "id-type-changed"
 	IDRounded     Code = "id-rounded"
 	NeverAnswered Code = "never-answered"
+	NotFlushed    Code = "not-flushed"
 	AnsweredTwice Code = "answered-twice"
 	Unasked       Code = "unasked-answer"
 	NoteAnswered  Code = "notification-answered"
@@ -79,6 +80,8 @@ var rules = []rule{
 		"Keep ids as the bytes that came, or as 64-bit integers: a double is exact only up to 2^53.", true},
 	{NeverAnswered, "The {reader} never answered a request",
 		"Every request gets a result or an error, also when its handler fails or its method is unknown.", true},
+	{NotFlushed, "The {writer} wrote nothing before its stdin had ended",
+		"Flush stdout after every message (print(..., flush=True), PYTHONUNBUFFERED=1, fflush): what is written to a pipe waits in a buffer.", true},
 	{AnsweredTwice, "The {writer} answers a request twice",
 		"Send one response for each request; look for an error path that falls through to the normal one.", true},
 	{Unasked, "The {writer} answers a request that nobody made",

@@ -9,6 +9,10 @@ import (
 // one message together; joiner gives up at the same number.
 const maxHeld = maxJoinLines
 
+// flushWait is how long a request must have waited, when the client's stream
+// ended, for an answer that comes then to have been held back.
+const flushWait = 500 * time.Millisecond
+
 // A Tracker follows a session by its entries and events: it pairs requests
 // with answers, counts, and collects findings. The zero value is not ready;
 // NewTracker makes one.
@@ -18,6 +22,9 @@ type Tracker struct {
 	raw    [3]Raw
 	held   [3]held
 	found  findings
+
+	asked   time.Time // when the client's stream ended
+	written bool      // the server wrote something before
 
 	command    []string
 	start, now time.Time // of the first and of the last thing seen
@@ -56,6 +63,7 @@ func NewTracker() *Tracker {
 func (t *Tracker) Add(e *Entry) {
 	t.clock(e.Time)
 	t.count(e)
+	t.written = t.written || e.Dir == ToClient && t.asked.IsZero()
 	t.inspect(e)
 	if len(e.Items) == 0 {
 		t.pair(&e.Item, e)
@@ -77,11 +85,15 @@ func (t *Tracker) Event(ev *Event) {
 		t.command = ev.Command
 	case ev.Name == EventEOF && ev.Raw != nil:
 		t.raw[ev.Dir] = *ev.Raw
+		if ev.Dir == ToServer {
+			t.asked = ev.Time
+		}
 	case ev.Name == EventEnd:
 		t.end = ev.End
 	case ev.Name == EventGap && ev.Gap != nil:
 		t.halves[ev.Dir].missed = true
 		t.halves[ev.Dir.Back()].blind()
+		t.written = true // perhaps
 		t.found.add(Unseen, ev.Dir, 0, "%d bytes, and the ends of lines in them: %d", ev.Gap.Bytes, ev.Gap.Newlines)
 	}
 }
@@ -269,9 +281,22 @@ func (t *Tracker) answer(it *Item, e *Entry) {
 		took := e.Time.Sub(c.at)
 		it.Latency = millis(took)
 		m.sample(took)
+		t.flushed(it, e, c)
 	}
 	it.Method = c.method
 	h.end(idKey(c.id), outcome{method: c.method, line: e.Line})
+}
+
+// flushed sees whether an answer came only because the server's stdin ended: it
+// is in the nature of a buffered stdout that everything does. A server that is
+// merely slow will have written something before.
+func (t *Tracker) flushed(it *Item, e *Entry, c *call) {
+	if e.Dir != ToClient || t.written || t.asked.IsZero() {
+		return
+	}
+	if wait := t.asked.Sub(c.at); wait >= flushWait {
+		t.found.add(NotFlushed, e.Dir, e.Line, "%s (id %s) had waited for %v", c.name(), Printable(it.ID, 60), millis(wait))
+	}
 }
 
 // answerNobody takes a response without an id: the answer to what could not

@@ -156,3 +156,28 @@ func TestSpreadOfFew(t *testing.T) {
 		}
 	}
 }
+
+// TestNotFlushed: a server that buffers its stdout is told from one that is
+// slow, and from requests that were piped in.
+func TestNotFlushed(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		before string // from the server
+		wait   time.Duration
+		want   int
+	}{
+		{"buffered", "", flushWait, 1},
+		{"piped in", "", flushWait - 1, 0},
+		{"slow", `{"jsonrpc":"2.0","method":"notifications/message"}` + "\n", time.Hour, 0},
+	} {
+		o := NewObserver(0, false)
+		o.Chunk(at0, ToServer, []byte(ping1+"\n"))
+		o.Chunk(at0, ToClient, []byte(test.before))
+		o.EOF(at0.Add(test.wait), ToServer)
+		o.Chunk(at0.Add(test.wait), ToClient, []byte(pong1+"\n"))
+		fs := o.Summary(at0, true).Findings
+		if len(fs) != test.want || test.want > 0 && fs[0].Code != NotFlushed {
+			t.Errorf("%s: findings %+v, want %d", test.name, fs, test.want)
+		}
+	}
+}

@@ -30,13 +30,14 @@ type stream struct {
 }
 
 // read is a line of reads.ndjson: the head, the size of a read, a gap, or an
-// event.
+// end.
 type read struct {
 	Mcptap  string       `json:"mcptap,omitempty"` // "capture", in the first one
 	Time    time.Time    `json:"time,omitzero"`
 	Dir     observe.Dir  `json:"dir,omitzero"`
 	Bytes   int          `json:"bytes,omitempty"`
 	Gap     *observe.Gap `json:"gap,omitempty"`
+	EOF     bool         `json:"eof,omitempty"`   // the direction has ended
 	Files   []string     `json:"files,omitempty"` // to the server, to the client
 	Command []string     `json:"command,omitempty"`
 	End     *observe.End `json:"end,omitempty"`
@@ -121,6 +122,13 @@ func (c *Capture) Gap(at time.Time, d observe.Dir, g observe.Gap) {
 		c.redact[d].Gap(g)
 	}
 	c.put(read{Time: at, Dir: d, Gap: &g})
+}
+
+// EOF records the end of a direction.
+func (c *Capture) EOF(at time.Time, d observe.Dir) {
+	if c != nil {
+		c.put(read{Time: at, Dir: d, EOF: true})
+	}
 }
 
 // End records the end of the server.

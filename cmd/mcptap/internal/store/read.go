@@ -164,6 +164,8 @@ func (p *player) play(line []byte) error {
 		p.o.EOF(r.Time, observe.ToServer)
 		p.o.EOF(r.Time, observe.ToClient)
 		p.o.End(r.Time, *r.End)
+	case r.EOF:
+		p.o.EOF(r.Time, r.Dir)
 	case r.Gap != nil:
 		p.o.Gap(r.Time, r.Dir, *r.Gap)
 	default:

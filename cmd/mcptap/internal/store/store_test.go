@@ -32,6 +32,7 @@ func TestCaptureRoundTrip(t *testing.T) {
 	c.Chunk(at, observe.ToServer, []byte("1}\n"))
 	c.Gap(at, observe.ToClient, observe.Gap{Bytes: 7, Newlines: 1})
 	c.Chunk(at.Add(time.Second), observe.ToClient, []byte("x\n"))
+	c.EOF(at.Add(time.Second), observe.ToServer)
 	c.End(at.Add(time.Minute), observe.End{Status: "exit status 1"})
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
@@ -45,7 +46,7 @@ func TestCaptureRoundTrip(t *testing.T) {
 	if err := ReadCapture(filepath.Join(dir, "reads.ndjson"), o); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"0s start", "0s to-client 1 2", "0s to-server 1 7", "0s gap", "1s to-client 3 1", "1m0s eof", "1m0s eof", "1m0s end"}
+	want := []string{"0s start", "0s to-client 1 2", "0s to-server 1 7", "0s gap", "1s to-client 3 1", "1s eof", "1m0s eof", "1m0s end"}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("read back %q, want %q", got, want)
 	}
@@ -76,6 +77,7 @@ func TestNilKeepsNothing(t *testing.T) {
 	c.Start(at, nil)
 	c.Chunk(at, observe.ToClient, []byte("x"))
 	c.Gap(at, observe.ToClient, observe.Gap{})
+	c.EOF(at, observe.ToClient)
 	c.End(at, observe.End{})
 	c.Flush()
 	var l *Log
