@@ -211,23 +211,26 @@ func TestServerEverything(t *testing.T) {
 		s.call("tools/call", longOperation(0.05, 5, "a\u2029b"), nil)
 		s.progress(t, 5, "a\u2029b")
 	})
-	t.Run("cancellation", func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		go func() {
-			for req := range s.notes {
-				if req.Method == "notifications/progress" {
-					cancel()
-					return
-				}
-			}
-		}()
-		if err := s.Call(ctx, "tools/call", longOperation(0.5, 5, "cancelled"), nil); !errors.Is(err, context.Canceled) {
-			t.Errorf("cancelled call = %v, want context.Canceled", err)
-		}
-		s.progress(t, 5, "cancelled") // the tool goes on to its end, but then it must not answer: end checks that nothing came late
-	})
+	t.Run("cancellation", s.cancellation)
 	s.end(false)
+}
+
+// cancellation cancels a long operation when it has begun.
+func (s *session) cancellation(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		for req := range s.notes {
+			if req.Method == "notifications/progress" {
+				cancel()
+				return
+			}
+		}
+	}()
+	if err := s.Call(ctx, "tools/call", longOperation(0.5, 5, "cancelled"), nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled call = %v, want context.Canceled", err)
+	}
+	s.progress(t, 5, "cancelled") // the tool goes on to its end, but then it must not answer: end checks that nothing came late
 }
 
 // inFlight has the server echo n texts at once.

@@ -2,6 +2,7 @@ package gosdk_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -88,36 +89,139 @@ func TestNoiseBothWays(t *testing.T) {
 	atServer.Check(t, rounds*len(rough.Texts), rough.Noise...)
 }
 
-// TestMain lets the test binary be the server of the tests below.
-func TestMain(m *testing.M) {
-	switch os.Getenv("GOSDK_TEST_SERVER") {
-	case "":
-		os.Exit(m.Run())
-	case "noisy":
-		fmt.Println("Listening on stdio ...")
-	case "deaf", "deaf to SIGTERM":
-		if os.Getenv("GOSDK_TEST_SERVER") != "deaf" {
-			signal.Ignore(syscall.SIGTERM)
+// ask tells its progress and has its client say something: both times the text it got.
+func ask(ctx context.Context, req *mcp.CallToolRequest, in echoArgs) (*mcp.CallToolResult, any, error) {
+	token := req.Params.GetProgressToken()
+	if err := req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Message: in.Text}); err != nil {
+		return nil, nil, err
+	}
+	r, err := req.Session.CreateMessage(ctx, &mcp.CreateMessageParams{MaxTokens: 1,
+		Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: in.Text}}}})
+	if err != nil {
+		return nil, nil, err
+	}
+	return &mcp.CallToolResult{Content: []mcp.Content{r.Content}}, nil, nil
+}
+
+// connect has client and server talk to each other.
+func connect(t *testing.T, client *mcp.Client, server *mcp.Server) *mcp.ClientSession {
+	t.Helper()
+	clientIn, serverOut := io.Pipe()
+	serverIn, clientOut := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- server.Run(context.Background(), &gosdk.IOTransport{Reader: serverIn, Writer: serverOut})
+	}()
+	session, err := client.Connect(t.Context(), &gosdk.IOTransport{Reader: clientIn, Writer: clientOut, Options: gosdk.Options{Quiet: true}},
+		&mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"}) // later ones have no requests from the server
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := session.Close(); err != nil {
+			t.Errorf("Close = %v", err)
 		}
-		fmt.Println(os.Getpid())
-		time.Sleep(time.Hour) // select {} would be a deadlock to the runtime
-	case "leaves a child", "keeps a child":
+		if err := <-ended; err != nil {
+			t.Errorf("the server's Run = %v", err)
+		}
+	})
+	return session
+}
+
+func TestServerAsksAndTells(t *testing.T) {
+	progress := make(chan string, 1)
+	client := mcp.NewClient(&mcp.Implementation{Name: "c", Version: "1"}, &mcp.ClientOptions{
+		CreateMessageHandler: func(_ context.Context, req *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+			return &mcp.CreateMessageResult{Role: "assistant", Model: "none", Content: req.Params.Messages[0].Content}, nil
+		},
+		ProgressNotificationHandler: func(_ context.Context, req *mcp.ProgressNotificationClientRequest) { progress <- req.Params.Message },
+	})
+	server := newEchoServer()
+	mcp.AddTool(server, &mcp.Tool{Name: "ask"}, ask)
+	session := connect(t, client, server)
+	for name, text := range rough.Texts {
+		params := &mcp.CallToolParams{Name: "ask", Arguments: echoArgs{text}}
+		params.SetProgressToken(name)
+		r, err := session.CallTool(t.Context(), params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Content[0].(*mcp.TextContent).Text; got != text {
+			t.Errorf("asked for %s: %.20q, want %.20q", name, got, text)
+		}
+		if got := <-progress; got != text {
+			t.Errorf("progress of %s: %.20q, want %.20q", name, got, text)
+		}
+	}
+}
+
+func TestCancellation(t *testing.T) {
+	started, cancelled := make(chan struct{}), make(chan error, 1)
+	server := newEchoServer()
+	mcp.AddTool(server, &mcp.Tool{Name: "wait"}, func(ctx context.Context, _ *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+		close(started)
+		<-ctx.Done()
+		cancelled <- ctx.Err()
+		return nil, nil, ctx.Err()
+	})
+	session := connect(t, mcp.NewClient(&mcp.Implementation{Name: "c", Version: "1"}, nil), server)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { <-started; cancel() }()
+	if _, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "wait"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled call = %v, want context.Canceled", err)
+	}
+	if err := <-cancelled; err != context.Canceled {
+		t.Errorf("the tool's context = %v, want context.Canceled", err)
+	}
+	callEcho(t, session, 1)
+}
+
+// servers are what the test binary can be for the tests below.
+var servers = map[string]func(){
+	"quiet": serveEcho,
+	"noisy": func() { fmt.Println("Listening on stdio ..."); serveEcho() },
+	"deaf":  stayAlive,
+	"deaf to SIGTERM": func() {
 		signal.Ignore(syscall.SIGTERM)
-		child := serverCommand("deaf to SIGTERM")
-		child.Stdout, child.Stderr = os.Stdout, os.Stderr
-		if err := child.Start(); err != nil {
-			panic(err)
-		}
-		if os.Getenv("GOSDK_TEST_SERVER") == "keeps a child" {
-			time.Sleep(time.Hour) // select {} would be a deadlock to the runtime
-		}
+		stayAlive()
+	},
+	"leaves a child": startChild,
+	"keeps a child": func() {
+		signal.Ignore(syscall.SIGTERM)
+		startChild()
+		time.Sleep(time.Hour)
+	},
+}
+
+func TestMain(m *testing.M) {
+	if serve := servers[os.Getenv("GOSDK_TEST_SERVER")]; serve != nil {
+		serve()
 		return
 	}
+	os.Exit(m.Run())
+}
+
+func serveEcho() {
 	transport := &gosdk.StdioTransport{}
 	transport.OnBadLine = func(m framing.Message) { fmt.Fprintf(os.Stderr, "bad line: %s\n", m.Line) }
 	if err := newEchoServer().Run(context.Background(), transport); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
+	}
+}
+
+// stayAlive tells who will not go by itself. (Without cgo the runtime would take select {} for a deadlock.)
+func stayAlive() {
+	fmt.Println(os.Getpid())
+	time.Sleep(time.Hour)
+}
+
+// startChild starts a process that holds our stdout and stderr.
+func startChild() {
+	child := serverCommand("deaf to SIGTERM")
+	child.Stdout, child.Stderr = os.Stdout, os.Stderr
+	if err := child.Start(); err != nil {
+		panic(err)
 	}
 }
 
