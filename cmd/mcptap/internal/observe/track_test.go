@@ -2,6 +2,9 @@ package observe
 
 import (
 	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -180,4 +183,126 @@ func TestNotFlushed(t *testing.T) {
 			t.Errorf("%s: findings %+v, want %d", test.name, fs, test.want)
 		}
 	}
+}
+
+// TestCleanSessions plays sessions in which both sides do all that is allowed,
+// in any order, and recounts them: there is no finding, and nothing is lost.
+func TestCleanSessions(t *testing.T) {
+	for seed := range uint64(100) {
+		p := player{r: rand.New(rand.NewPCG(seed, 1)), o: NewObserver(0, false), at: at0, want: map[string][3]int{}}
+		p.play(400)
+		s := p.o.Summary(p.at, false)
+		got := map[string][3]int{}
+		for _, m := range s.Methods {
+			got[fmt.Sprint(m.Dir, m.Name)] = [3]int{m.Calls, m.Errors, m.Cancelled}
+		}
+		if len(s.Findings) > 0 || s.Open != len(p.open[1])+len(p.open[2]) || !maps.Equal(got, p.want) {
+			t.Fatalf("seed %d: findings %+v, %d open, methods %v; want none, %d, %v", seed, s.Findings, s.Open, got, len(p.open[1])+len(p.open[2]), p.want)
+		}
+	}
+}
+
+// A player plays both sides of a session.
+type player struct {
+	r    *rand.Rand
+	o    *Observer
+	at   time.Time
+	open [3][]asked        // by the direction of the requests
+	last [3]int            // the highest id used
+	want map[string][3]int // by direction and method: calls, errors, cancelled
+	rest [3]string         // written, and not yet read
+}
+
+type asked struct{ id, method string }
+
+func (p *player) play(steps int) {
+	for range steps {
+		p.at = p.at.Add(time.Duration(p.r.IntN(1000)) * time.Microsecond)
+		d := Dir(1 + p.r.IntN(2))
+		switch p.r.IntN(8) {
+		case 0:
+			p.write(d, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"requestId":1}}`)
+		case 1, 2:
+			p.write(d, p.ask(d))
+		case 3:
+			p.write(d, "["+p.ask(d)+","+p.ask(d)+"]")
+		case 4, 5, 6:
+			p.write(d.Back(), p.answer(d))
+		case 7:
+			p.write(d, p.cancel(d))
+		}
+	}
+	for _, d := range []Dir{ToServer, ToClient} {
+		p.o.Chunk(p.at, d, []byte(p.rest[d]))
+	}
+}
+
+// ask makes a request with a number that was never used, a string that looks
+// like one in use on the other side, or a number that a double cannot hold.
+func (p *player) ask(d Dir) string {
+	p.last[d]++
+	id := []string{fmt.Sprint(p.last[d]), fmt.Sprintf(`"s-%d"`, p.last[d]), fmt.Sprint(1<<60 + p.last[d])}[p.r.IntN(3)]
+	a := asked{id, []string{"ping", "tools/call", "m\u00e9"}[p.r.IntN(3)]}
+	p.open[d] = append(p.open[d], a)
+	p.count(d, a, 0)
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":%q}`, a.id, a.method)
+}
+
+// answer answers a request of direction d, if one is open.
+func (p *player) answer(d Dir) string {
+	a, ok := p.take(d)
+	switch {
+	case !ok:
+		return ""
+	case p.r.IntN(3) == 0:
+		p.count(d, a, 1)
+		return fmt.Sprintf(`{"error":{"code":-32603,"message":"x"},"jsonrpc":"2.0","id":%s}`, a.id)
+	}
+	return fmt.Sprintf(`{"result":{"id":1,"method":"x"},"jsonrpc":"2.0","id":%s}`, a.id)
+}
+
+func (p *player) cancel(d Dir) string {
+	a, ok := p.take(d)
+	if !ok {
+		return ""
+	}
+	p.count(d, a, 2)
+	return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, a.id)
+}
+
+func (p *player) take(d Dir) (a asked, ok bool) {
+	if len(p.open[d]) == 0 {
+		return a, false
+	}
+	i := p.r.IntN(len(p.open[d]))
+	a = p.open[d][i]
+	p.open[d] = slices.Delete(p.open[d], i, i+1)
+	return a, true
+}
+
+func (p *player) count(d Dir, a asked, what int) {
+	key := fmt.Sprint(d, a.method)
+	n := p.want[key]
+	n[what]++
+	p.want[key] = n
+}
+
+// write puts a line on its way. All of it is read at once, or but for the last
+// bytes: a request is whole before it is answered.
+func (p *player) write(d Dir, line string) {
+	if line == "" {
+		return
+	}
+	p.rest[d.Back()], p.rest[d] = p.flush(d.Back()), p.rest[d]+line+[]string{"\n", "\r\n", "\n\n"}[p.r.IntN(3)]
+	for len(p.rest[d]) > 0 && p.r.IntN(4) > 0 {
+		n := 1 + p.r.IntN(len(p.rest[d]))
+		p.o.Chunk(p.at, d, []byte(p.rest[d][:n]))
+		p.rest[d] = p.rest[d][n:]
+	}
+}
+
+// flush has what was written in direction d read.
+func (p *player) flush(d Dir) string {
+	p.o.Chunk(p.at, d, []byte(p.rest[d]))
+	return ""
 }
