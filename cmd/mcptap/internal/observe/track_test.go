@@ -208,7 +208,7 @@ type player struct {
 	o    *Observer
 	at   time.Time
 	open [3][]asked        // by the direction of the requests
-	last [3]int            // the highest id used
+	last [3][3]int         // the highest id used, of each sort
 	want map[string][3]int // by direction and method: calls, errors, cancelled
 	rest [3]string         // written, and not yet read
 }
@@ -237,11 +237,13 @@ func (p *player) play(steps int) {
 	}
 }
 
-// ask makes a request with a number that was never used, a string that looks
-// like one in use on the other side, or a number that a double cannot hold.
+// ask makes a request with a new id: a number, such a number as a string, or
+// one of those that are all the same as a double.
 func (p *player) ask(d Dir) string {
-	p.last[d]++
-	id := []string{fmt.Sprint(p.last[d]), fmt.Sprintf(`"s-%d"`, p.last[d]), fmt.Sprint(1<<60 + p.last[d])}[p.r.IntN(3)]
+	sort := p.r.IntN(3)
+	p.last[d][sort]++
+	n := p.last[d][sort]
+	id := []string{fmt.Sprint(n), fmt.Sprintf(`"%d"`, n), fmt.Sprint(1<<60 + int64(n))}[sort]
 	a := asked{id, []string{"ping", "tools/call", "m\u00e9"}[p.r.IntN(3)]}
 	p.open[d] = append(p.open[d], a)
 	p.count(d, a, 0)
