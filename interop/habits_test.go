@@ -72,7 +72,8 @@ var clients = []struct {
 }
 
 func pingStdio(t *testing.T, ctx context.Context, h rough.Habit) int {
-	c, err := stdio.Start(ctx, itself("INTEROP_HABIT", h.Name), nil, nil)
+	opts := &stdio.Options{Grace: time.Minute} // 24 MiB take their time under the race detector
+	c, err := stdio.Start(ctx, itself("INTEROP_HABIT", h.Name), nil, opts)
 	if err != nil {
 		t.Fatal(err)
 	}

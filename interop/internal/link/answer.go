@@ -1,6 +1,7 @@
 package link
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 
@@ -11,6 +12,7 @@ import (
 const (
 	codeParseError     = -32700
 	codeInvalidRequest = -32600
+	codeInternalError  = -32603
 )
 
 var null = json.RawMessage("null")
@@ -19,16 +21,18 @@ var null = json.RawMessage("null")
 type reply struct {
 	JSONRPC string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`
-	Error   struct {
-		Code    int    `json:"code"`
-		Message string `json:"message"`
-	} `json:"error"`
+	Error   fault           `json:"error"`
+}
+
+type fault struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
 }
 
 // answerTo returns what the sender of m is told, or nil. m is Malformed, Invalid or a Batch. An answer is never answered,
 // nor is what may have been one.
 func answerTo(m framing.Message) *reply {
-	isAnswer := m.Method == "" && (m.Result != nil || m.ErrorObject != nil)
+	isAnswer := isAnswer(m)
 	switch {
 	case m.Kind == framing.Malformed && errors.Is(m.Err, framing.ErrTooLong):
 		return answerTooLong(m, isAnswer)
@@ -40,6 +44,23 @@ func answerTo(m framing.Message) *reply {
 		return nil
 	}
 	return errorReply(m.ID, codeInvalidRequest, m.Err)
+}
+
+// isAnswer reports whether m, a bad line, was meant to be an answer.
+func isAnswer(m framing.Message) bool {
+	return m.Method == "" && (m.Result != nil || m.ErrorObject != nil)
+}
+
+// isBare reports whether m is an object without a method, result and error, as a TypeScript server writes for undefined.
+func isBare(m framing.Message) bool {
+	var members struct{ Method json.RawMessage }
+	return m.Kind == framing.Invalid && !isAnswer(m) && json.Unmarshal(m.Line, &members) == nil && members.Method == nil
+}
+
+// idAtFault reports whether m would be a response with another number for an id: package framing judges the id last.
+func idAtFault(m framing.Message) bool {
+	var e *framing.LineError
+	return m.Kind == framing.Invalid && errors.As(m.Err, &e) && bytes.HasPrefix(m.Line[e.Offset:], m.ID)
 }
 
 // answerTooLong is answerTo for an over-long line, of which only the id, the method and the presence of the others are known.
@@ -58,7 +79,5 @@ func errorReply(id json.RawMessage, code int, err error) *reply {
 	if id == nil {
 		id = null
 	}
-	r := &reply{JSONRPC: "2.0", ID: id}
-	r.Error.Code, r.Error.Message = code, err.Error()
-	return r
+	return &reply{JSONRPC: "2.0", ID: id, Error: fault{code, err.Error()}}
 }

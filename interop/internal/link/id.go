@@ -2,6 +2,7 @@ package link
 
 import (
 	"encoding/json"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -36,6 +37,21 @@ func showID(id json.RawMessage) (json.RawMessage, bool) {
 	shown, ok := strings.CutPrefix(s, hiddenPrefix)
 	_, isString := text(shown)
 	return json.RawMessage(shown), ok && (isInteger(shown) || isString)
+}
+
+// callID returns the integer that the id of a response may stand for: a peer that keeps numbers as doubles answers 1 under 1.0,
+// one that has only strings for ids under "1". Both SDKs number their requests.
+func callID(id json.RawMessage) json.RawMessage {
+	if s, ok := text(string(id)); ok {
+		if isInteger(s) {
+			return json.RawMessage(s)
+		}
+		return id
+	}
+	if f, err := strconv.ParseFloat(string(id), 64); err == nil && f == math.Trunc(f) && math.Abs(f) <= 1<<53 {
+		return strconv.AppendInt(nil, int64(f), 10)
+	}
+	return id
 }
 
 // isInteger reports whether s is an integer literal, RFC 8259 section 6 without fraction and exponent.

@@ -53,6 +53,7 @@ type Link struct {
 	mu       sync.Mutex
 	inHand   map[string]json.RawMessage // ids of the requests handed on and not answered yet, by their key
 	unsent   int                        // answers to them that are on their way
+	calls    map[string]struct{}        // keys of the ids of the SDK's own requests that are not answered yet
 	replies  []*reply                   // to bad lines, not on their way yet
 	replying bool                       // a goroutine sends the replies
 	idle     chan struct{}              // if not nil: to be closed when nothing of all this is left
@@ -67,12 +68,14 @@ func New(in io.Reader, out io.Writer, opts Options) *Link {
 	l.in.MaxLine = opts.MaxLine
 	l.written.MaxLine = -1
 	l.inHand = map[string]json.RawMessage{}
+	l.calls = map[string]struct{}{}
 	l.closed = make(chan struct{})
 	return l
 }
 
 // Next returns the next Request, Notification or Response for the SDK, or the error that ended the input: io.EOF at its
-// orderly end, and then only once the requests in hand are answered.
+// orderly end, and then only once the requests in hand are answered. A response that cannot be used comes as an error under
+// the id of its call, for which the SDK would wait for ever.
 func (l *Link) Next() (framing.Message, error) {
 	for {
 		m, err := l.in.ReadMessage()
@@ -80,12 +83,19 @@ func (l *Link) Next() (framing.Message, error) {
 			l.drain()
 			return m, err
 		}
-		if answer, ok := l.admit(&m); !ok {
-			l.reject(m, answer)
-			continue
+		answer, ok := l.admit(&m)
+		if ok {
+			l.bad = 0
+			return m, nil
 		}
-		l.bad = 0
-		return m, nil
+		response, ok := l.salvage(m)
+		if ok {
+			answer = nil
+		}
+		l.reject(m, answer)
+		if ok {
+			return response, nil
+		}
 	}
 }
 
@@ -108,6 +118,9 @@ func (l *Link) admit(m *framing.Message) (answer *reply, ok bool) {
 		l.cancelled(m)
 		return nil, true
 	case framing.Response:
+		if id, ok := l.settleCall(m.ID); ok && !bytes.Equal(id, m.ID) {
+			m.ID, m.Line = id, nil
+		}
 		// JSON-RPC 2.0 section 5: id null says that the peer could not read one of our lines, not which.
 		return nil, m.ID != nil && string(m.ID) != "null"
 	}
@@ -116,15 +129,14 @@ func (l *Link) admit(m *framing.Message) (answer *reply, ok bool) {
 
 // cancelled takes the request that m cancels off the list, if m is a cancellation: it may stay unanswered.
 func (l *Link) cancelled(m *framing.Message) {
-	if m.Method != "notifications/cancelled" {
+	id := cancelledID(*m)
+	if id == nil {
 		return
 	}
-	var params map[string]json.RawMessage
-	if json.Unmarshal(m.Params, &params) != nil {
-		return
-	}
-	hidden, changed := hideID(params["requestId"])
+	hidden, changed := hideID(id)
 	if changed {
+		var params map[string]json.RawMessage
+		json.Unmarshal(m.Params, &params)
 		params["requestId"] = hidden
 		m.Params, _ = json.Marshal(params)
 		m.Line = nil
@@ -132,6 +144,47 @@ func (l *Link) cancelled(m *framing.Message) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.inHand, idKey(hidden))
+}
+
+// cancelledID returns the id of the request that m cancels, or nil if it is no cancellation.
+func cancelledID(m framing.Message) json.RawMessage {
+	var params map[string]json.RawMessage
+	if m.Method != "notifications/cancelled" || json.Unmarshal(m.Params, &params) != nil {
+		return nil
+	}
+	return params["requestId"]
+}
+
+// salvage returns the answer that m, a bad line, was meant to be, if it has the id of a call: if a number like 1.0 for the id is
+// its only fault, the one it would be without; else an error.
+func (l *Link) salvage(m framing.Message) (framing.Message, bool) {
+	if m.Kind > framing.Invalid || m.ID == nil || !isAnswer(m) && !isBare(m) {
+		return m, false
+	}
+	id, ok := l.settleCall(m.ID)
+	if !ok {
+		return m, false
+	}
+	response := framing.Message{Kind: framing.Response, ID: id}
+	if idAtFault(m) {
+		response.Result, response.ErrorObject = m.Result, m.ErrorObject
+	} else {
+		response.ErrorObject, _ = json.Marshal(fault{codeInternalError, "unusable response: " + m.Err.Error()})
+	}
+	return response, true
+}
+
+// settleCall takes the call that is answered under id off the list, and returns its id as the SDK wrote it.
+func (l *Link) settleCall(id json.RawMessage) (json.RawMessage, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, id := range []json.RawMessage{id, callID(id)} {
+		if _, ok := l.calls[idKey(id)]; ok {
+			delete(l.calls, idKey(id))
+			return id, true
+		}
+	}
+	return nil, false
 }
 
 // reject reports m and has answer sent, if there is one and it is wanted. It does not wait for the peer to read it.
@@ -234,7 +287,16 @@ func repaired(line []byte) framing.Message {
 
 // send writes m, an answer under the id that its request had.
 func (l *Link) send(m framing.Message) error {
-	if m.Kind == framing.Response {
+	switch m.Kind {
+	case framing.Request:
+		l.mu.Lock()
+		l.calls[idKey(m.ID)] = struct{}{}
+		l.mu.Unlock()
+	case framing.Notification:
+		if id := cancelledID(m); id != nil {
+			l.settleCall(id) // it may stay unanswered
+		}
+	case framing.Response:
 		// The request is off the list before its answer is out: the peer may use the id again at once.
 		id := l.settle(m.ID)
 		defer l.sent()

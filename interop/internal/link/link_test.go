@@ -79,6 +79,37 @@ func errorOf(t *testing.T, out []byte) string {
 	return fmt.Sprintf("%d %s", r.Error.Code, r.ID)
 }
 
+// TestBadAnswers has answers to a call that the SDK would wait for for ever.
+func TestBadAnswers(t *testing.T) {
+	const failed = `{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"unusable response: framing: `
+	tests := []struct{ name, line, want string }{
+		{"good", `{"jsonrpc":"2.0","id":7,"result":{}}`, `{"jsonrpc":"2.0","id":7,"result":{}}`},
+		{"float", `{"jsonrpc":"2.0","id":7.0,"result":{}}`, `{"jsonrpc":"2.0","id":7,"result":{}}`},
+		{"float, error", `{"jsonrpc":"2.0","id":70e-1,"error":{"code":1,"message":"m"}}`, `{"jsonrpc":"2.0","id":7,"error":{"code":1,"message":"m"}}`},
+		{"string", `{"jsonrpc":"2.0","id":"7","result":{}}`, `{"jsonrpc":"2.0","id":7,"result":{}}`},
+		{"result and error", `{"jsonrpc":"2.0","id":7,"result":1,"error":{"code":1,"message":"m"}}`, failed},
+		{"undefined", `{"jsonrpc":"2.0","id":7}`, failed},
+		{"error of another kind", `{"jsonrpc":"2.0","id":7,"error":{"code":"E"}}`, failed},
+		{"too long", `{"jsonrpc":"2.0","result":"` + strings.Repeat("x", 200) + `","id":7}`, failed},
+		{"another call's", `{"jsonrpc":"2.0","id":8.0,"result":{}}`, ""},
+		{"no number", `{"jsonrpc":"2.0","id":7.5,"result":{}}`, ""},
+		{"a request", `{"jsonrpc":"2.0","id":7,"method":7}`, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			l := New(strings.NewReader(tt.line+"\n"+tt.line), io.Discard, Options{MaxLine: 200, Quiet: true})
+			io.WriteString(l, `{"jsonrpc":"2.0","id":7,"method":"m"}`+"\n")
+			var got []byte
+			if m, err := l.Next(); err == nil {
+				got, _ = framing.Encode(m)
+			}
+			if !bytes.HasPrefix(got, []byte(tt.want)) || (tt.want == "") != (got == nil) {
+				t.Errorf("the SDK gets %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
 func TestAnswersStopAfterManyBadLines(t *testing.T) {
 	const note = `{"jsonrpc":"2.0","method":"n"}` + "\n"
 	many := strings.Repeat("bad\n", maxAnswers+20)

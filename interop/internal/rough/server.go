@@ -44,7 +44,9 @@ var Habits = []Habit{
 		return `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"what?"}}` + "\n" + pong(id)
 	}, Want: 2, GoSDK: 0, MCPGo: 2, TS: 2},
 	{Name: "answers under a float", answer: func(id string) string { return pong(id + ".0") },
-		Want: 1, GoSDK: 2, MCPGo: 2, TS: 2},
+		Want: 2, GoSDK: 2, MCPGo: 2, TS: 2},
+	{Name: "answers under a string", answer: func(id string) string { return pong(`"` + id + `"`) },
+		Want: 2, GoSDK: 1, MCPGo: 1, TS: 2},
 	{Name: "answers with 24 MiB", answer: func(id string) string {
 		return strings.Replace(pong(id), "{}", `{"_meta":{"x":"`+strings.Repeat("x", 24<<20)+`"}}`, 1)
 	}, Want: 2, GoSDK: 0, MCPGo: 2, TS: 1, TSCloses: true},
