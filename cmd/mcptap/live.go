@@ -273,9 +273,8 @@ func closeIfPossible(v any) {
 }
 
 // finish works off the queue and prints the summary. The host waits for us to
-// exit: when half of grace is over, what the queue still holds is counted only,
-// and when all of it is, as with a stderr that takes nothing, the rest is given
-// up.
+// exit: late in grace what the queue still holds is counted only, and when it is
+// over, as with a stderr that takes nothing, the rest is given up.
 func (t *tap) finish(state *os.ProcessState) {
 	end := observe.End{
 		Status: state.String(),
@@ -300,7 +299,7 @@ func (t *tap) finish(state *os.ProcessState) {
 		t.watch.summary(time.Now(), true)
 		t.watch.close()
 	}()
-	defer time.AfterFunc(wait/2, func() { t.late.Store(true) }).Stop()
+	defer time.AfterFunc(wait*3/4, func() { t.late.Store(true) }).Stop()
 	select {
 	case <-done:
 	case <-time.After(wait):

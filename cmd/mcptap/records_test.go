@@ -272,6 +272,47 @@ func FuzzTap(f *testing.F) {
 	})
 }
 
+// FuzzReadBack: the log and the capture of any session, read back, tell what
+// the session itself did.
+func FuzzReadBack(f *testing.F) {
+	f.Add([]byte(ping+"x\r\n\n"+cancel7), []byte(answer("7")+"{\n}\n\xff"), uint8(3))
+	f.Add([]byte("\xEF\xBB\xBF"+ping+request(`"7"`, "a")), []byte("["+strings.TrimSpace(ping)+","+strings.TrimSpace(answer("7"))+"]\n\r\n{\"a\""), uint8(200))
+	f.Add([]byte(request("9007199254740993", "m")+"{}\n"), []byte(answer("9007199254740992")+answer("1")+answer("1")+strings.Repeat("x", 100)+"\n"), uint8(7))
+	f.Fuzz(func(t *testing.T, in, out []byte, size uint8) {
+		dir := t.TempDir()
+		c := config{json: true, maxLine: 64, log: filepath.Join(dir, "log"), capture: filepath.Join(dir, "capture")}
+		var errs bytes.Buffer
+		tp := newTap(c, streams{err: &errs})
+		if err := tp.openRecords(); err != nil {
+			t.Fatal(err)
+		}
+		at := time.Unix(1_800_000_000, 0)
+		tp.watch.start(at, []string{"server"})
+		for n := int(size) + 1; len(in)+len(out) > 0; at = at.Add(time.Second) {
+			for i, rest := range []*[]byte{&in, &out} {
+				if part := (*rest)[:min(n, len(*rest))]; len(part) > 0 {
+					tp.watch.chunk(at, observe.ToServer+observe.Dir(i), part)
+					*rest = (*rest)[len(part):]
+				}
+			}
+		}
+		tp.watch.eof(at, observe.ToServer)
+		tp.watch.end(at, observe.End{Status: "exit status 1", Failed: true})
+		tp.watch.summary(at, true)
+		tp.watch.close()
+		want := outcome{stderr: errs.String()}
+		want.parse(t)
+		for _, name := range []string{c.log, c.capture} {
+			_, text, stderr := runTap("", "-json", "-max-line", "64", name)
+			got := outcome{stderr: text}
+			got.parse(t)
+			if stderr != "" || !reflect.DeepEqual(got.findings, want.findings) || !reflect.DeepEqual(got.summary, want.summary) {
+				t.Fatalf("%s: stderr %q, findings and summary\n%+v\n%+v\nwant\n%+v\n%+v", name, stderr, got.findings, got.summary, want.findings, want.summary)
+			}
+		}
+	})
+}
+
 // recount compares s with what framing's own reader says of the whole stream.
 func recount(t *testing.T, s observe.Stream, data []byte) {
 	kinds := map[string]int{}
