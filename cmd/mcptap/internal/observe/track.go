@@ -205,13 +205,14 @@ func rest(e *Entry) string {
 	return fmt.Sprintf("%d bytes: %s", e.Bytes, e.Fault.Excerpt)
 }
 
-// describe names a message in a sentence.
+// describe names a message in a sentence, by what is on the wire: the method of
+// a response is not, though a log tells it.
 func describe(it Item) string {
 	kind := it.Kind
 	if it.As != "" {
 		kind += " " + it.As
 	}
-	if it.Method != "" {
+	if it.Method != "" && it.Kind != "response" && it.As != "response" {
 		kind += " " + Printable([]byte(it.Method), 60)
 	}
 	if !noID(it) {
