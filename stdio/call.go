@@ -140,6 +140,13 @@ func (c *Conn) running() bool {
 	return c.ctx != nil
 }
 
+// inFlight reports whether our call with that id waits for its answer.
+func (c *Conn) inFlight(id int64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.calls[id] != nil
+}
+
 // unregister takes the call with that id out, or returns nil if it has been answered.
 func (c *Conn) unregister(id int64) *call {
 	c.mu.Lock()

@@ -166,7 +166,7 @@ func (c *Conn) cancelRequest(m *framing.Message) {
 func (c *Conn) bad(m *framing.Message, b *batch) {
 	c.report(m)
 	response := isResponse(m)
-	if response || isBare(m) {
+	if response || c.isBare(m) {
 		response = c.badResponse(m) || response
 	}
 	if c.opt.Quiet || c.badRow > maxBadRow {
@@ -273,10 +273,13 @@ func isResponse(m *framing.Message) bool {
 	return (outcome || hasMember(m.Line, "error")) && !hasMember(m.Line, "method")
 }
 
-// isBare reports whether a bad line is an object with an id and nothing that says what it is. It may be a response of a peer
-// that leaves out what is null.
-func isBare(m *framing.Message) bool {
-	return m.Kind == framing.Invalid && m.ID != nil && m.Method == "" && m.Result == nil && !hasMember(m.Line, "method")
+// isBare reports whether a bad line is an object with the id of a call of ours and nothing that says what it is: the
+// response of a peer that leaves out what is null.
+func (c *Conn) isBare(m *framing.Message) bool {
+	if id, ok := callID(m.ID); m.Kind != framing.Invalid || m.Method != "" || !ok || !c.inFlight(id) {
+		return false
+	}
+	return !hasMember(m.Line, "method")
 }
 
 // hasMember reports whether line is an object with that member. It goes through the tokens because Message.Value would
