@@ -371,6 +371,21 @@ func TestBindAbsent(t *testing.T) {
 	}
 }
 
+// The members of an error object are those with just these names.
+func TestCallErrorMembers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, call := caller(t, nil)
+		result := call(t.Context(), "m")
+		p.next()
+		p.send(`{"jsonrpc":"2.0","id":1,"error":{"code":-5,"message":"m","Code":"x","MESSAGE":"y","Data":1}}`)
+		var e *Error
+		if err := <-result; !errors.As(err, &e) || *e != (Error{Code: -5, Message: "m"}) {
+			t.Errorf("Call() = %v, want code -5, message m and no data", err)
+		}
+		p.end(nil)
+	})
+}
+
 // What cannot be represented is an error, not some other number.
 func TestCallErrorCodeBeyondInt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -119,18 +119,15 @@ func reason(text string, err, class error) string {
 
 // received returns the *Error of a response's error object.
 func received(raw json.RawMessage) error {
-	var o struct {
-		Code    int             `json:"code"`
-		Message string          `json:"message"`
-		Data    json.RawMessage `json:"data"`
-	}
+	var members map[string]json.RawMessage // and no struct, which would take "Code" for "code"
+	err := json.Unmarshal(raw, &members)
+	e := &Error{}
 	// Only a code beyond an int can fail here: the reader has checked the object.
-	if err := json.Unmarshal(raw, &o); err != nil {
+	if err = errors.Join(err, json.Unmarshal(members["code"], &e.Code), json.Unmarshal(members["message"], &e.Message)); err != nil {
 		return fmt.Errorf("stdio: error object of a response: %w", err)
 	}
-	e := &Error{Code: o.Code, Message: o.Message}
-	if o.Data != nil {
-		e.Data = o.Data
+	if data := members["data"]; data != nil {
+		e.Data = data
 	}
 	return e
 }
