@@ -114,8 +114,9 @@ func (c *Client) launch() error {
 
 // Close ends the connection and the server: it closes the server's stdin, when everything has been written, waits
 // [Options.Grace] for it to exit, asks it to with SIGTERM, waits as long again, and kills it; the signals go to the whole
-// process group. Windows has neither: there it is killed after the first wait. Calls in flight may still be answered meanwhile, new ones fail. When Close returns, the
-// process has been waited for and all goroutines of the client have ended, but for handlers that ignore their context.
+// process group. Windows has neither: there it is killed after the first wait. Calls in flight may still be answered
+// meanwhile, new ones fail. When Close returns, the process has been waited for and all goroutines of the client have ended,
+// but for handlers that ignore their context.
 //
 // It returns nil if the server ended with status 0, or because it was asked to, and else an error that says how it ended. It
 // may be called at any time and any number of times, also by several goroutines, and after the server has ended by itself;
