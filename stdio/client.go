@@ -187,7 +187,7 @@ func (c *Client) readOut() {
 	enough, stop := context.WithTimeout(context.Background(), c.grace)
 	defer stop()
 	for {
-		turn := c.in.turn.Load()
+		edge := c.in.edges.Load()
 		within(afterExit, c.over, c.drained)
 		select {
 		case <-c.over:
@@ -195,7 +195,7 @@ func (c *Client) readOut() {
 		case <-enough.Done():
 			return
 		default:
-			if c.in.waitsSince(turn) {
+			if c.in.waitsSince(edge) {
 				return
 			}
 		}

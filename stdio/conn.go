@@ -1,6 +1,7 @@
 package stdio
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -22,7 +23,9 @@ type Conn struct {
 	in      input
 	reader  *framing.Reader
 	out     outbox
-	badRow  int // bad lines since the last good one; the read loop's
+	badRow  int        // bad lines since the last good one; the read loop's
+	others  int        // lone requests to be run by other goroutines before the read loop runs one; the read loop's
+	read    chan error // gets what ended the read loop
 
 	// cause, if set, turns what ended the connection into what the calls in flight get. A Client waits in it for the
 	// exit status of its server.
@@ -63,6 +66,7 @@ func NewConn(r io.Reader, w io.Writer, h Handler, opts *Options) *Conn {
 		maxLine = framing.DefaultMaxLine
 	}
 	c.queue = newQueue(&c.opt, maxLine)
+	c.others, c.read = lonePause, make(chan error, 1)
 	c.out.w = w
 	c.out.broken = make(chan struct{})
 	return c
@@ -79,11 +83,10 @@ func (c *Conn) Run(ctx context.Context) error {
 	if err := c.start(ctx); err != nil {
 		return err
 	}
-	read := make(chan error, 1)
-	go func() { read <- c.readLoop() }()
+	go c.readLoop()
 	var err error
 	select {
-	case err = <-read:
+	case err = <-c.read:
 		// No answer can come any more: a handler that waits for one would wait for the whole DrainTimeout.
 		c.failCalls(err)
 		err = c.drain(ctx, err)
@@ -91,7 +94,7 @@ func (c *Conn) Run(ctx context.Context) error {
 	case <-c.out.broken:
 		err = c.out.failure()
 		if c.linger > 0 {
-			c.readOn(ctx, read)
+			c.readOn(ctx)
 			c.failCalls(err)
 			c.hearOut(ctx)
 		}
@@ -104,16 +107,16 @@ func (c *Conn) Run(ctx context.Context) error {
 }
 
 // readOn waits for the end of the read loop, after a failed write, as long as something comes within linger.
-func (c *Conn) readOn(ctx context.Context, read <-chan error) {
+func (c *Conn) readOn(ctx context.Context) {
 	for {
-		turn := c.in.turn.Load()
+		edge := c.in.edges.Load()
 		select {
-		case <-read:
+		case <-c.read:
 			return
 		case <-ctx.Done():
 			return
 		case <-time.After(c.linger):
-			if c.in.waitsSince(turn) {
+			if c.in.waitsSince(edge) {
 				return
 			}
 		}
@@ -218,20 +221,22 @@ func (c *Conn) end() {
 type input struct {
 	r     io.Reader
 	bytes atomic.Int64
-	turn  atomic.Int64 // counts the beginnings and the ends of Reads: odd during one
+	lone  bool         // the last Read has ended one line and begun no other
+	edges atomic.Int64 // counts the beginnings and the ends of Reads: odd during one
 }
 
 // Read gives up the processor before it may block: the handlers of the requests that came with the last Read then run
 // on this thread, at once, and not on one that has to be woken.
 func (in *input) Read(p []byte) (int, error) {
 	runtime.Gosched()
-	in.turn.Add(1)
+	in.edges.Add(1)
 	n, err := in.r.Read(p)
-	in.turn.Add(1)
+	in.edges.Add(1)
+	in.lone = 0 < n && n <= len(p) && bytes.IndexByte(p[:n], '\n') == n-1
 	in.bytes.Add(int64(n))
 	return n, err
 }
 
-// waitsSince reports whether one Read has been waiting all the time since turn had this value. If not, there may be more
+// waitsSince reports whether one Read has been waiting all the time since edges had this value. If not, there may be more
 // to read at once: a message of many megabytes or a slow [Options.OnBadLine] keeps the read loop from it.
-func (in *input) waitsSince(turn int64) bool { return turn%2 == 1 && in.turn.Load() == turn }
+func (in *input) waitsSince(edge int64) bool { return edge%2 == 1 && in.edges.Load() == edge }

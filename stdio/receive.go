@@ -15,26 +15,37 @@ import (
 // maxBadRow is the number of bad lines in a row that are answered.
 const maxBadRow = 100
 
-// readLoop handles what comes until the stream ends, or Run does. It waits neither for a handler nor, below
-// maxUnsentReplies, for a write.
-func (c *Conn) readLoop() error {
+// readLoop handles what comes until the stream ends, or Run does, or its turn has passed to another goroutine. It waits for
+// a handler no longer than patience, and for a write only beyond maxUnsentReplies.
+func (c *Conn) readLoop() {
+	t := c.newTurn()
 	for {
 		m, err := c.reader.ReadMessage()
 		if err == io.EOF {
-			return nil
+			err = nil
+		} else if err == nil && c.count(&m) {
+			if c.handle(&m) && !t.work() {
+				return
+			}
+			continue
 		}
-		if err != nil {
-			return err
-		}
-		if !c.count(&m) {
-			return nil
-		}
-		if m.Kind == framing.Batch && c.opt.Batches {
-			c.receiveBatch(&m)
-		} else {
-			c.receive(&m, nil)
-		}
+		c.read <- err
+		return
 	}
+}
+
+// handle handles a line and reports whether that has left a request to be run by this goroutine.
+func (c *Conn) handle(m *framing.Message) (lone bool) {
+	switch {
+	case m.Kind == framing.Batch && c.opt.Batches:
+		c.receiveBatch(m)
+	case m.Kind == framing.Request:
+		c.badRow = 0
+		return c.request(m, nil)
+	default:
+		c.receive(m, nil)
+	}
+	return false
 }
 
 // count counts a line and reports whether it is to be handled: after the end it is neither.
@@ -74,7 +85,8 @@ func (c *Conn) receiveBatch(m *framing.Message) {
 	c.leave(theReadLoop, b)
 }
 
-func (c *Conn) request(m *framing.Message, b *batch) {
+// request takes a request in and reports whether it is ready to be run by this goroutine.
+func (c *Conn) request(m *framing.Message, b *batch) (lone bool) {
 	j := &job{
 		Request: Request{ID: m.ID, Method: m.Method, Params: m.Params, Conn: c},
 		ctx:     requestContext{parent: c.ctx},
@@ -90,7 +102,11 @@ func (c *Conn) request(m *framing.Message, b *batch) {
 	case queued:
 		c.inHand[string(m.ID)] = j
 		b.join()
-		c.startReady()
+		if lone = c.isLone(b); lone {
+			c.queue.grant()
+		} else {
+			c.startReady()
+		}
 	case !twice:
 		c.stats.Refused++
 	}
@@ -103,6 +119,20 @@ func (c *Conn) request(m *framing.Message, b *batch) {
 		c.opt.Logger.Warn("request refused, the queue is full", "method", m.Method)
 		c.reply(m.ID, &Error{Code: codeBusy, Message: "Server busy: too many requests are waiting"}, b)
 	}
+	return lone
+}
+
+// isLone reports whether the request that has just been pushed is one for the read loop: nothing else is in hand, nothing
+// has come behind it, and it is not the turn of the others. c.mu is held.
+func (c *Conn) isLone(b *batch) bool {
+	if b != nil || !c.in.lone || c.queue.running > 0 || c.queue.waiting.len() != 1 {
+		return false
+	}
+	if c.others > 0 {
+		c.others--
+		return false
+	}
+	return true
 }
 
 func (c *Conn) notification(m *framing.Message) {

@@ -21,7 +21,7 @@ func (s *scanner) str(b []byte, i int) int {
 		}
 		at := bits.TrailingZeros64(second)/8 + 8
 		if first != 0 {
-			at = bits.TrailingZeros64(first)/8
+			at = bits.TrailingZeros64(first) / 8
 		}
 		if i += at; b[i] == '"' {
 			return i + 1
