@@ -66,13 +66,27 @@ func AppendClean(dst, src []byte) []byte {
 }
 
 // IsClean reports whether AppendClean would append b unchanged.
-func IsClean(b []byte) bool {
-	return isASCII(b) || utf8.Valid(b) && !bytes.Contains(b, lineSep) &&
-		!bytes.Contains(b, paraSep) && !bytes.Contains(b, nextLine)
+func IsClean(b []byte) bool { return isASCII(b) || utf8.Valid(b) && !hasBreak(b) }
+
+// hasBreak reports whether b, valid UTF-8, has one of the characters that
+// AppendClean escapes: C2 85, E2 80 A8 or E2 80 A9.
+func hasBreak(b []byte) bool { return hasBreakAfter(b, 0xC2) || hasBreakAfter(b, 0xE2) }
+
+func hasBreakAfter(b []byte, lead byte) bool {
+	for {
+		i := bytes.IndexByte(b, lead)
+		if i < 0 {
+			return false
+		}
+		if isBreak(b[i:]) {
+			return true
+		}
+		b = b[i+1:]
+	}
 }
 
-var (
-	lineSep  = []byte("\u2028")
-	paraSep  = []byte("\u2029")
-	nextLine = []byte("\u0085")
-)
+// isBreak reports whether b begins with a character that AppendClean escapes.
+func isBreak(b []byte) bool {
+	return len(b) >= 2 && b[0] == 0xC2 && b[1] == 0x85 ||
+		len(b) >= 3 && b[0] == 0xE2 && b[1] == 0x80 && b[2]&^1 == 0xA8
+}
