@@ -475,6 +475,7 @@ var encodeFrames = []struct {
 	{"rule 2: line separators in raw JSON", raw("{\"\u2028\":\"\u2029\u0085\"}"), `{"\u2028":"\u2029\u0085"}`},
 	{"rule 2: line separators in a map's key", map[string]int{"\u2028": 1}, `{"\u2028":1}`},
 	{"rule 2: neighbours of the line separators", "\u2027\u202a\u0084\u0086\u00c2", "\"\u2027\u202a\u0084\u0086\u00c2\""},
+	{"rule 2: line separators behind their neighbours", "\u2014\u2027\u2029\u00a0\u00c2\u0085", `"` + "\u2014\u2027" + `\u2029` + "\u00a0\u00c2" + `\u0085"`},
 	{"rule 2: other scripts stay", raw("\"\u00e9\u20ac\U0001f389\""), "\"\u00e9\u20ac\U0001f389\""},
 	{"rule 2: escapes in raw JSON stay", raw(`"\u00e9\ud83d\/\b"`), `"\u00e9\ud83d\/\b"`},
 	{"rule 2: numbers in raw JSON stay", raw(`[9007199254740993,1e400,-0,1.50]`), `[9007199254740993,1e400,-0,1.50]`},
