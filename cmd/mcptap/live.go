@@ -30,6 +30,9 @@ func live(c config, std streams) int {
 		fmt.Fprintf(std.err, "mcptap: %v\n", err)
 		return exitUsage
 	}
+	in, undo := polled(std.in)
+	defer undo()
+	t.std.in = in
 	signals := make(chan os.Signal, 16)
 	catch(signals)
 	defer signal.Stop(signals)
