@@ -64,6 +64,43 @@ func TestDrain(t *testing.T) {
 	}
 }
 
+// TestLastWordsWithStderrUnread: a host that does not read stderr, which is
+// full, holds whoever writes there, and nobody else.
+func TestLastWordsWithStderrUnread(t *testing.T) {
+	writers := map[string]func(*stderrLog){
+		"the server's words": func(s *stderrLog) { s.pass([]byte("its last words\n")) },
+		"rows":               func(s *stderrLog) { s.keep([]byte("its last words\n")); fmt.Fprintln(s, "a row") },
+	}
+	for name, write := range writers {
+		t.Run(name, func(t *testing.T) {
+			full := blockingWriter{make(chan struct{}), make(chan struct{})}
+			defer close(full.resume)
+			s := &stderrLog{w: full}
+			go write(s)
+			<-full.begun
+			got := make(chan string)
+			go func() { got <- fmt.Sprint(s.last()) }()
+			select {
+			case words := <-got:
+				if words != "[its last words]" {
+					t.Errorf("last words %s, want [its last words]", words)
+				}
+			case <-time.After(10 * time.Second):
+				t.Error("the last words wait for a write that never ends")
+			}
+		})
+	}
+}
+
+// blockingWriter tells of a write and lets it wait.
+type blockingWriter struct{ begun, resume chan struct{} }
+
+func (b blockingWriter) Write(p []byte) (int, error) {
+	close(b.begun)
+	<-b.resume
+	return len(p), nil
+}
+
 // TestSummaryComesInTime: an observer that is behind gives up looking, and
 // counts, so that the host need not wait for the summary.
 func TestSummaryComesInTime(t *testing.T) {

@@ -14,13 +14,16 @@ const (
 )
 
 // stderrLog passes the server's stderr on and keeps its last lines. Whoever
-// else writes to stderr does it through the same lock.
+// else writes to stderr does it through the same lock. A host that does not read
+// stderr holds a write, and with it that lock, forever: the lines have their own.
 type stderrLog struct {
-	mu    sync.Mutex
-	w     io.Writer
-	open  bool     // the server's last byte there was no newline
-	lines []string // whole lines, the last tailLines
-	part  []byte   // the line being written, its first tailWidth bytes
+	mu   sync.Mutex
+	w    io.Writer
+	open bool // the server's last byte there was no newline
+
+	tail  sync.Mutex // never held while writing
+	lines []string   // whole lines, the last tailLines
+	part  []byte     // the line being written, its first tailWidth bytes
 }
 
 // Write prints p, from the start of a line; it is for mcptap's own words.
@@ -51,14 +54,16 @@ func (s *stderrLog) copy(r io.Reader, saw func()) {
 }
 
 func (s *stderrLog) pass(p []byte) {
+	s.keep(p)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.w.Write(p)
 	s.open = p[len(p)-1] != '\n'
-	s.keep(p)
 }
 
 func (s *stderrLog) keep(p []byte) {
+	s.tail.Lock()
+	defer s.tail.Unlock()
 	for len(p) > 0 {
 		line, rest, whole := bytes.Cut(p, []byte("\n"))
 		s.part = append(s.part, line[:min(len(line), tailWidth-min(tailWidth, len(s.part)))]...)
@@ -79,8 +84,8 @@ func (s *stderrLog) endLine() {
 
 // last returns the last lines.
 func (s *stderrLog) last() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.tail.Lock()
+	defer s.tail.Unlock()
 	s.endLine()
 	return append([]string(nil), s.lines...)
 }
