@@ -155,8 +155,16 @@ func TestFindings(t *testing.T) {
 			[]string{"not-json-rpc to-client 1 1"}, "jsonrpc"},
 		{"never answered", ping + request("8", "tools/call"), []step{read1(), write(answer("7"))},
 			[]string{"never-answered to-server 2 1"}, "tools/call (id 8), open for"},
-		{"the client never answers", "", []step{write(ping)},
-			[]string{"never-answered to-client 1 1"}, "ping (id 7)"},
+		{"clean, asked when nobody was there to answer", "", []step{read1(), write(ping)}, nil, ""},
+		{"clean, a subscription", request("7", "subscriptions/listen"), []step{read1()}, nil, ""},
+		{"clean, a subscription that the server ends", request("7", "subscriptions/listen"), []step{read1(), write(cancel7 + answer("7"))}, nil, ""},
+		{"a subscription that is answered twice", request("7", "subscriptions/listen"), []step{read1(), write(cancel7 + answer("7") + answer("7"))},
+			[]string{"answered-twice to-client 3 1"}, "id 7 (subscriptions/listen), answered already on line 2"},
+		{"a server cancels what it was asked", ping, []step{read1(), write(cancel7)}, []string{"never-answered to-server 1 1"}, "ping (id 7)"},
+		{"a crash with a subscription", request("8", "subscriptions/listen") + ping, []step{read1(), read1(), exit(3)},
+			[]string{"server-ended to-server 2 1"}, "ping (id 7)"},
+		{"answered with a string for an error", ping, []step{read1(), write(`{"jsonrpc":"2.0","id":7,"error":"boom"}` + "\n")},
+			[]string{"not-json-rpc to-client 1 1"}, `"error" is not an object`},
 		{"nobody asked", "", []step{write(answer("7"))}, []string{"unasked-answer to-client 1 1"}, "id 7"},
 		{"an answer without an id", "", []step{write(fmt.Sprintf(noID, -32000))},
 			[]string{"unasked-answer to-client 1 1"}, "without an id"},
@@ -231,6 +239,28 @@ func TestCleanBothWays(t *testing.T) {
 	o.parse(t)
 	if len(o.findings) > 0 || len(o.summary.Methods) != 2 || o.summary.Open > 0 {
 		t.Errorf("findings %q, summary %+v; want none, two methods, none in flight", o.found(), o.summary)
+	}
+}
+
+func TestClientNeverAnswers(t *testing.T) {
+	in, host := io.Pipe()
+	client := new(counter)
+	client.at(int64(len(ping)), func() { host.Close() })
+	o := runTo(t, []step{write(ping)}, in, client)
+	if got, want := o.found(), []string{"never-answered to-client 1 1"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("findings %q, want %q", got, want)
+	}
+}
+
+// TestSubscriptionCutOff: a server that ends by itself says so to its
+// subscribers first.
+func TestSubscriptionCutOff(t *testing.T) {
+	in, host := io.Pipe()
+	defer host.Close()
+	go io.WriteString(host, request("7", "subscriptions/listen"))
+	o := runSession(t, []step{read1(), exit(0)}, in)
+	if got, want := o.found(), []string{"server-ended to-server 1 1"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("findings %q, want %q", got, want)
 	}
 }
 

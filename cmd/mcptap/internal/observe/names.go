@@ -47,6 +47,9 @@ func (n *names) add(name string) {
 	}
 }
 
+// answers reports whether there is a result or an error, of whatever type.
+func (n *names) answers() bool { return n.seen[4] || n.seen[5] }
+
 // eachName calls f with each member name of object, a valid JSON object, in
 // order; names longer than any of interest are passed over.
 func eachName(object []byte, f func(string)) {

@@ -33,6 +33,7 @@ type outcome struct {
 	line      int       // of the answer, or of the cancellation
 	cancelled bool      // and not answered since
 	at        time.Time // of the cancellation
+	served    bool      // it was a subscription, ended by the side that served it
 }
 
 // half pairs the requests of one direction with their answers.

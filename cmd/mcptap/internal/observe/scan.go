@@ -156,6 +156,9 @@ func (s *Scanner) emit(at time.Time, m framing.Message, size int64, crlf, unterm
 func (s *Scanner) inspect(e *Entry, m framing.Message) {
 	names := memberNames(m)
 	e.Variants = names.variants
+	if e.As == "" && m.Kind == framing.Invalid && m.ID != nil && names.answers() {
+		e.As = "response" // with an error that is a string, say
+	}
 	if m.Kind == framing.Batch {
 		for elem := range m.Batch() {
 			e.addItem(elem)

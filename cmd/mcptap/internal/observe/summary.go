@@ -164,6 +164,7 @@ func (h *half) rows(d Dir) []Method {
 
 type openCall struct {
 	Open
+	at    time.Time
 	maybe bool
 	n     int // of all requests of its direction
 }
@@ -174,7 +175,7 @@ func (t *Tracker) openCalls() []openCall {
 	for d, h := range t.halves {
 		for _, c := range h.open {
 			for ; c != nil; c = c.next {
-				o := openCall{Open{Dir: Dir(d), Line: c.line, Method: c.method, ID: c.id}, c.maybe, c.n}
+				o := openCall{Open{Dir: Dir(d), Line: c.line, Method: c.method, ID: c.id}, c.at, c.maybe, c.n}
 				if !c.at.IsZero() {
 					o.For = millis(t.now.Sub(c.at))
 				}
@@ -196,10 +197,21 @@ func (t *Tracker) unanswered(fs findings, open []openCall) {
 		text := fmt.Sprintf("%s (id %s), open for %v", Printable([]byte(o.Method), 60), Printable(o.ID, 60), o.For)
 		switch {
 		case o.maybe: // its answer may be among what was not seen
+		case t.unanswerable(o): // nobody was to answer it
 		case died && o.Dir == ToServer:
 			fs.add(ServerEnded, o.Dir, o.Line, "%s; %s", text, t.end.Status)
 		default:
 			fs.add(NeverAnswered, o.Dir, o.Line, "%s", text)
 		}
 	}
+}
+
+// unanswerable reports whether o is open at the end by right: a subscription,
+// unless the server died on it, or what a server asked when the client's stream
+// had ended.
+func (t *Tracker) unanswerable(o openCall) bool {
+	if o.Dir == ToClient {
+		return !t.asked.IsZero() && !o.at.Before(t.asked)
+	}
+	return o.Method == subscribe && (t.end == nil || !t.end.Alone)
 }

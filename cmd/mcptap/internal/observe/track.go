@@ -238,8 +238,8 @@ func (t *Tracker) pair(it *Item, e *Entry) {
 	case "notification":
 		mine.notes++
 		mine.lastNote = it.Method
-		if it.Cancels != nil {
-			mine.cancel(idKey(it.Cancels), e)
+		if it.Cancels != nil && !mine.cancel(idKey(it.Cancels), e) {
+			t.halves[e.Dir.Back()].unsubscribe(idKey(it.Cancels), e)
 		}
 	case "response":
 		t.answer(it, e)
@@ -248,14 +248,32 @@ func (t *Tracker) pair(it *Item, e *Entry) {
 
 func (c *call) name() string { return Printable([]byte(c.method), 60) }
 
-func (h *half) cancel(key string, e *Entry) {
-	if c := h.take(key); c != nil {
-		m := h.method(c.method)
-		m.Cancelled++
-		if !e.Time.IsZero() && !c.at.IsZero() {
-			m.Waited = max(m.Waited, millis(e.Time.Sub(c.at)))
-		}
-		h.end(key, outcome{method: c.method, line: e.Line, cancelled: true, at: e.Time})
+// cancel reports whether there was such a request.
+func (h *half) cancel(key string, e *Entry) bool {
+	c := h.take(key)
+	if c == nil {
+		return false
+	}
+	m := h.method(c.method)
+	m.Cancelled++
+	if !e.Time.IsZero() && !c.at.IsZero() {
+		m.Waited = max(m.Waited, millis(e.Time.Sub(c.at)))
+	}
+	h.end(key, outcome{method: c.method, line: e.Line, cancelled: true, at: e.Time})
+	return true
+}
+
+// subscribe is the request that stays open on purpose: until the client cancels
+// it, or the server does, with an answer or without, or the connection ends (MCP
+// 2026-07-28 subscriptions).
+const subscribe = "subscriptions/listen"
+
+// unsubscribe takes the cancellation of a subscription by the side that serves
+// it; an answer may still follow.
+func (h *half) unsubscribe(key string, e *Entry) {
+	if c := h.open[key]; c != nil && c.method == subscribe {
+		h.take(key)
+		h.end(key, outcome{method: c.method, line: e.Line, served: true})
 	}
 }
 
@@ -339,6 +357,8 @@ func (t *Tracker) answerLate(it *Item, e *Entry, h *half, key string) {
 	}
 	id, method := Printable(it.ID, 60), Printable([]byte(o.method), 60)
 	switch {
+	case o.served:
+		h.end(key, outcome{method: o.method, line: e.Line})
 	case o.cancelled:
 		t.found.add(AfterCancel, e.Dir, e.Line, "id %s (%s), cancelled on line %d, %v before", id, method, o.line, millis(e.Time.Sub(o.at)))
 		h.end(key, outcome{method: o.method, line: e.Line})

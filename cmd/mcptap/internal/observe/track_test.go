@@ -63,6 +63,21 @@ func TestOpenInOrder(t *testing.T) {
 	}
 }
 
+// TestServerEndsSubscription: it does so with the client's id, perhaps while a
+// request of its own has the same one.
+func TestServerEndsSubscription(t *testing.T) {
+	const cancel = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}` + "\n"
+	o := NewObserver(0, false)
+	o.Chunk(at0, ToServer, []byte(`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen"}`+"\n"))
+	o.Chunk(at0, ToClient, []byte(ping1+"\n"))
+	for _, want := range []int{1, 0, 0} {
+		o.Chunk(at0, ToClient, []byte(cancel))
+		if s := o.Summary(at0, false); s.Open != want || len(s.Findings) > 0 {
+			t.Errorf("%d in flight, findings %v; want %d and none", s.Open, s.Findings, want)
+		}
+	}
+}
+
 // TestCancelledAfter: what a host waited for in vain is no finding, but how
 // long it waited is told.
 func TestCancelledAfter(t *testing.T) {
