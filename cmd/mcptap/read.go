@@ -18,6 +18,9 @@ import (
 // 64 KiB on Linux, so a larger buffer would stay empty.
 const readSize = 64 << 10
 
+// maxErrorWidth is how much of an error is printed, in columns: a few paths.
+const maxErrorWidth = 10_000
+
 // read prints the files, or stdin. It returns the exit status.
 func read(c config, std streams) int {
 	r := reading{c: c, p: show.New(std.out, c.json, wantsColour(std.out))}
@@ -26,7 +29,7 @@ func read(c config, std streams) int {
 		err = ferr
 	}
 	if err != nil {
-		fmt.Fprintf(std.err, "mcptap: %v\n", err)
+		fmt.Fprintf(std.err, "mcptap: %s\n", observe.Printable([]byte(err.Error()), maxErrorWidth)) // a capture names its files
 		return exitUsage
 	}
 	return r.status

@@ -126,6 +126,7 @@ func TestBadRecords(t *testing.T) {
 		{file("c/size", head+`{"dir":"to-server","bytes":-5}`), "impossible"},
 		{file("c/none", `{"mcptap":"capture","files":[]}`), "two files"},
 		{file("c/dir", head+`{"dir":"sideways","bytes":1}`), "sideways"},
+		{file("c/escape", `{"mcptap":"capture","files":["\u001b[2J","b"]}`), `\x1b[2J`},
 		{filepath.Dir(file("empty/x", "")), "no capture"},
 	} {
 		if status, _, stderr := runTap("", test.name); status != exitUsage || !strings.Contains(stderr, test.want) {

@@ -71,6 +71,7 @@ func (r *Redactor) outside(c byte) byte {
 		if goesOn := r.literal(lit, c); goesOn != 0 {
 			return goesOn
 		}
+		r.keep = false // one value: behind it a comma may be missing
 	}
 	switch c {
 	case ' ', '\t', '\r':
@@ -158,7 +159,7 @@ func (r *Redactor) literal(lit string, c byte) byte {
 func (r *Redactor) inString(c byte) byte {
 	if c == '"' && !r.esc {
 		r.mode = redactOutside
-		r.value, r.key = r.key, false
+		r.value, r.key, r.keep = r.key, false, false
 		return c
 	}
 	r.esc = c == '\\' && !r.esc

@@ -45,6 +45,9 @@ func TestRedactor(t *testing.T) {
 		{"control byte in a string", "{\"a\":\"b\x01c\"}", "{\"a\":\"x\x01x\"}"},
 		{"BOM", "\xEF\xBB\xBF{\"a\":\"b\"}", "\xEF\xBB\xBF{\"a\":\"x\"}"},
 		{"lines are apart", "{\"a\":\"b\n{\"id\":12}\n", "{\"a\":\"x\n{\"id\":12}\n"},
+		{"no comma behind the id", `{"id":"a" "secret"}`, `{"id":"a" "xxxxxx"}`},
+		{"no comma behind a number", `{"id":12 34,"error":{"code":-1"secret"}}`, `{"id":12 11,"error":{"code":-1"xxxxxx"}}`},
+		{"a minus, and no number", `{"id":-"secret"}`, `{"id":-"xxxxxx"}`},
 		{"id after a minus", `{"id":-12}`, `{"id":-12}`},
 	}
 	for _, test := range tests {

@@ -36,9 +36,10 @@ func New(w io.Writer, json, colour bool) Printer {
 
 // text prints for people.
 type text struct {
-	w      *bufio.Writer
-	colour bool
-	start  time.Time // times are shown as seconds since then
+	w       *bufio.Writer
+	colour  bool
+	start   time.Time // times are shown as seconds since then
+	running int       // sessions that have started and not ended
 }
 
 // The columns of a row. Ids and methods that are longer are cut.
@@ -54,6 +55,7 @@ func (t *text) Note(line string) { fmt.Fprintln(t.w, line) }
 func (t *text) Flush() error { return t.w.Flush() }
 
 func (t *text) Event(ev *observe.Event) {
+	t.sessions(ev)
 	t.clock(ev.Time)
 	switch {
 	case ev.Name == observe.EventStart:
@@ -62,6 +64,19 @@ func (t *text) Event(ev *observe.Event) {
 		fmt.Fprintf(t.w, "-- %s: %d bytes went by unseen\n", ev.Dir, ev.Gap.Bytes)
 	case ev.Name == observe.EventEnd && ev.End != nil:
 		fmt.Fprintf(t.w, "-- server ended: %s\n", observe.Printable([]byte(ev.End.Status), 100))
+	}
+}
+
+// sessions begins the time anew with each session that comes after the others in
+// a log. Those that overlap share one.
+func (t *text) sessions(ev *observe.Event) {
+	switch {
+	case ev.Name == observe.EventStart && t.running == 0:
+		t.start, t.running = ev.Time, 1
+	case ev.Name == observe.EventStart:
+		t.running++
+	case ev.Name == observe.EventEnd:
+		t.running = max(0, t.running-1)
 	}
 }
 

@@ -69,6 +69,31 @@ a\x0ab:
 	}
 }
 
+// TestTimesOfSessions: they count from the start of each, unless it overlaps
+// another one.
+func TestTimesOfSessions(t *testing.T) {
+	const start, end, entry = observe.EventStart, observe.EventEnd, ""
+	got := print(func(p Printer) {
+		for hour, what := range []string{start, entry, end, start, entry, start, entry, end, entry, end, start, entry} {
+			now := at.Add(time.Duration(hour) * time.Hour)
+			if what == entry {
+				p.Entry(&observe.Entry{Time: now, Line: hour})
+			} else {
+				p.Event(&observe.Event{Time: now, Name: what})
+			}
+		}
+	})
+	var seconds []string
+	for line := range strings.Lines(got) {
+		if f := strings.Fields(line); strings.HasSuffix(f[0], ".000") {
+			seconds = append(seconds, f[0])
+		}
+	}
+	if want := "[3600.000 3600.000 10800.000 18000.000 3600.000]"; fmt.Sprint(seconds) != want {
+		t.Errorf("seconds %v, want %s", seconds, want)
+	}
+}
+
 // TestSummary: all that a summary can hold.
 func TestSummary(t *testing.T) {
 	finding := observe.Finding{
