@@ -10,6 +10,8 @@ import (
 	"testing/iotest"
 	"testing/synctest"
 	"time"
+
+	"example.com/mcp/framing"
 )
 
 func TestEndDrains(t *testing.T) {
@@ -94,6 +96,25 @@ func TestEndDropsWaiting(t *testing.T) {
 		p.returns(context.Canceled)
 		if s := p.conn.Stats(); s.InFlight != 1 || s.Queued != 0 || s.Abandoned != 3 {
 			t.Errorf("Stats() has %d in flight, %d queued, %d abandoned, want 1, 0, 3", s.InFlight, s.Queued, s.Abandoned)
+		}
+		close(open)
+	})
+}
+
+// What the read loop is at when the connection ends is not queued for ever, and not called refused.
+func TestEndInABatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		at, hold, open := make(chan bool), make(chan bool), make(chan bool)
+		p := serve(t, func(context.Context, *Request) (any, error) { <-open; return nil, nil },
+			&Options{Batches: true, MaxInFlight: 1, MaxQueued: 2, OnBadLine: func(framing.Message) { close(at); <-hold }})
+		p.send(ping(0), "[1,"+ping(1)+","+note("m")+","+ping(2)+","+note("m")+"]")
+		<-at
+		p.stop()
+		p.returns(context.Canceled)
+		close(hold)
+		synctest.Wait()
+		if s := p.conn.Stats(); s.Queued != 0 || s.Refused != 0 || s.Dropped != 0 || s.Abandoned != 4 {
+			t.Errorf("Stats() has %d queued, %d refused, %d dropped, %d abandoned, want 0, 0, 0, 4", s.Queued, s.Refused, s.Dropped, s.Abandoned)
 		}
 		close(open)
 	})

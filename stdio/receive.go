@@ -96,6 +96,10 @@ func (c *Conn) request(m *framing.Message, b *batch) (lone bool) {
 	}
 	c.mu.Lock()
 	c.stats.owed++
+	if c.ended { // since the line was counted, or a batch begun
+		c.mu.Unlock()
+		return false
+	}
 	_, twice := c.inHand[string(m.ID)]
 	queued := !twice && c.queue.push(j)
 	switch {
@@ -148,14 +152,14 @@ func (c *Conn) notification(m *framing.Message) {
 		fence:   true,
 	}
 	c.mu.Lock()
-	queued := c.queue.push(j)
-	if queued {
-		c.startReady()
-	} else {
+	full := !c.ended && !c.queue.push(j)
+	if full {
 		c.stats.Dropped++
+	} else {
+		c.startReady()
 	}
 	c.mu.Unlock()
-	if !queued {
+	if full {
 		c.opt.Logger.Warn("notification dropped, the queue is full", "method", m.Method)
 	}
 }
