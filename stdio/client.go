@@ -120,7 +120,8 @@ func (c *Client) launch() error {
 //
 // It returns nil if the server ended with status 0, or because it was asked to, and else an error that says how it ended. It
 // may be called at any time and any number of times, also by several goroutines, and after the server has ended by itself;
-// all get the same. A handler of the client that calls it waits for itself only as long as its context is ignored.
+// all get the same. A handler of the client may call it, and is waited for no longer than 250 ms then. An [Options.OnBadLine]
+// or [Options.Stderr] that calls it is waited for as long as Options.Grace.
 func (c *Client) Close() error {
 	c.beginClose()
 	<-c.done

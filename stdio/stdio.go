@@ -49,8 +49,9 @@ import (
 	"example.com/mcp/framing"
 )
 
-// A Handler answers one request or takes one notification. It is called on a goroutine of its own and may use req.Conn to
-// call the other side.
+// A Handler answers one request or takes one notification. Handlers run concurrently; each may take as long as it likes and
+// use req.Conn to call the other side. A goroutine runs many of them, one after another, and may be the one that reads: who
+// locks it to its thread has to unlock it ([runtime.LockOSThread]).
 //
 // A nil result, a nil map or pointer among them, is sent as {}, because the result of an MCP request is an object;
 // json.RawMessage("null") sends null. The result of a notification is ignored. An error is answered as the package doc says,
