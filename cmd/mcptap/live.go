@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -60,6 +61,7 @@ type tap struct {
 	cmd      *exec.Cmd
 	in       io.WriteCloser // the server's stdin
 	out, err io.ReadCloser  // its stdout and stderr
+	exited   chan struct{}  // closed when it has, and was waited for
 
 	left  chan struct{} // closed when the host has gone
 	leave sync.Once
@@ -75,7 +77,7 @@ type tap struct {
 func newTap(c config, std streams) *tap {
 	t := &tap{
 		c: c, std: std, stderr: &stderrLog{w: std.err}, q: newQueue(queueBytes),
-		left: make(chan struct{}), observed: make(chan struct{}),
+		left: make(chan struct{}), observed: make(chan struct{}), exited: make(chan struct{}),
 	}
 	t.watch.obs = observe.NewObserver(c.maxLine, c.redact)
 	t.watch.report = show.New(t.stderr, c.json, wantsColour(std.err))
@@ -88,6 +90,7 @@ func newTap(c config, std streams) *tap {
 func (t *tap) start() error {
 	cmd := exec.Command(t.c.command[0], t.c.command[1:]...)
 	ownGroup(cmd)
+	dieWithUs(cmd)
 	var theirs []io.Closer
 	pipe := func() (r, w *os.File) {
 		r, w, err := os.Pipe()
@@ -101,7 +104,7 @@ func (t *tap) start() error {
 	errR, errW := pipe()
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = inR, outW, errW
 	theirs = append(theirs, inR, outW, errW)
-	err := cmd.Start()
+	err := t.launch(cmd)
 	for _, f := range theirs {
 		f.Close()
 	}
@@ -113,6 +116,21 @@ func (t *tap) start() error {
 	}
 	t.cmd, t.in, t.out, t.err = cmd, inW, outR, errR
 	return nil
+}
+
+// launch starts cmd, from a thread that stays as long as it runs: see dieWithUs.
+func (t *tap) launch(cmd *exec.Cmd) error {
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			cmd.Wait()
+			close(t.exited)
+		}
+	}()
+	return <-started
 }
 
 // run moves the traffic until the server has ended and everything it wrote
@@ -132,14 +150,12 @@ func (t *tap) run(signals <-chan os.Signal) *os.ProcessState {
 	go func() { defer close(outDone); t.toClient() }()
 	go func() { defer close(errDone); t.stderr.copy(t.err, t.stderrPulse.beat) }()
 
-	exited := make(chan struct{})
-	go func() { defer close(exited); t.cmd.Wait() }()
 	t.sup.grace, t.sup.last = t.c.grace, t.last
 	t.sup.own = t.own
 	t.sup.signal = func(sig os.Signal) { sendSignal(t.cmd.Process, sig) }
 	t.sup.kill = func() { killGroup(t.cmd.Process) }
 	onHangup(t.std.in, t.hostLeft)
-	t.sup.run(t.left, signals, exited)
+	t.sup.run(t.left, signals, t.exited)
 
 	asked := t.sup.signaled.Load()
 	asked = t.drain(outDone, &t.toClientPulse, asked, signals)

@@ -48,6 +48,7 @@ func exit(status int) step     { return step{"exit", strconv.Itoa(status)} }
 func closing(what string) step { return step{"close", what} } // stdin or stdout
 func ignoring() step           { return step{"ignore", ""} }  // SIGTERM and SIGINT, from here on
 func hang() step               { return step{"hang", ""} }    // for ever
+func hold(fifo string) step    { return step{"hold", fifo} }  // open for writing, until the end
 func copyAll() step            { return step{"copy", ""} }    // stdin to stdout until EOF
 
 const pong = `{"jsonrpc":"2.0","id":%s,"result":{}}` + "\n"
@@ -87,6 +88,8 @@ func serve(script string) int {
 	return 0
 }
 
+var held *os.File // by a server
+
 func perform(do, arg string, in *bufio.Reader) {
 	switch do {
 	case "read":
@@ -103,6 +106,8 @@ func perform(do, arg string, in *bufio.Reader) {
 		ignoreSignals()
 	case "hang":
 		<-time.After(time.Hour) // a bare select{} is a deadlock, and ends the program
+	case "hold":
+		held, _ = os.OpenFile(arg, os.O_WRONLY, 0)
 	case "copy":
 		io.Copy(os.Stdout, in)
 	case "spawn": // a child that hangs, with our streams
