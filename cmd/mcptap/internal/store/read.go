@@ -44,21 +44,45 @@ func Sniff(r *bufio.Reader) Format {
 // messages inside stays far below it.
 const maxRecord = 16 << 20
 
+var errTooLong = fmt.Errorf("the line is longer than %d bytes", maxRecord)
+
 // eachLine calls f with each line of r, from number 1 on, until it returns an
-// error, and names the line of that.
-func eachLine(r io.Reader, f func(n int, line []byte) error) error {
-	s := bufio.NewScanner(r)
-	s.Buffer(nil, maxRecord)
-	n := 1
-	for ; s.Scan(); n++ {
-		if err := f(n, s.Bytes()); err != nil {
+// error, and names the line of that. Of an over-long line f gets errTooLong.
+func eachLine(r io.Reader, f func(n int, line []byte, err error) error) error {
+	b := bufio.NewReaderSize(r, flushBytes)
+	var line []byte
+	for n := 1; ; n++ {
+		var size int
+		var err error
+		line, size, err = readLine(b, line[:0])
+		switch {
+		case err == io.EOF && size == 0:
+			return nil
+		case err != nil && err != io.EOF:
+		case size > maxRecord:
+			err = f(n, nil, errTooLong)
+		default:
+			err = f(n, bytes.TrimSuffix(line, []byte("\r")), nil)
+		}
+		if err != nil {
 			return fmt.Errorf("line %d: %w", n, err)
 		}
 	}
-	if err := s.Err(); err != nil {
-		return fmt.Errorf("line %d: %w", n, err)
+}
+
+// readLine appends the next line to buf, without its newline, or as much of it as
+// a record may have, and returns its size.
+func readLine(b *bufio.Reader, buf []byte) (line []byte, size int, err error) {
+	for {
+		piece, err := b.ReadSlice('\n')
+		piece = bytes.TrimSuffix(piece, []byte("\n"))
+		if size += len(piece); size <= maxRecord {
+			buf = append(buf, piece...)
+		}
+		if err != bufio.ErrBufferFull {
+			return buf, size, err
+		}
 	}
-	return nil
 }
 
 // ReadLog calls f with each record of a log: an entry or an event, and the
@@ -67,11 +91,11 @@ func eachLine(r io.Reader, f func(n int, line []byte) error) error {
 func ReadLog(r io.Reader, f func(pid int, e *observe.Entry, ev *observe.Event)) error {
 	var first error
 	bad := 0
-	err := eachLine(r, func(n int, line []byte) error {
-		if len(line) == 0 {
+	err := eachLine(r, func(n int, line []byte, err error) error {
+		if len(line) == 0 && err == nil {
 			return nil
 		}
-		pid, e, ev, err := logRecord(line)
+		pid, e, ev, err := logRecord(line, err)
 		if err == nil {
 			f(pid, e, ev)
 			return nil
@@ -90,8 +114,11 @@ func ReadLog(r io.Reader, f func(pid int, e *observe.Entry, ev *observe.Event)) 
 	return cmp.Or(first, err)
 }
 
-// logRecord parses a line of a log.
-func logRecord(line []byte) (pid int, e *observe.Entry, ev *observe.Event, err error) {
+// logRecord parses a line of a log, unless it could not be read.
+func logRecord(line []byte, bad error) (pid int, e *observe.Entry, ev *observe.Event, err error) {
+	if bad != nil {
+		return 0, nil, nil, bad
+	}
 	var head struct {
 		PID         int
 		Event, Kind string
@@ -137,7 +164,12 @@ func ReadCapture(name string, o *observe.Observer) error {
 	defer f.Close()
 	p := player{dir: filepath.Dir(name), o: o}
 	defer p.close()
-	if err := eachLine(f, func(_ int, line []byte) error { return p.play(line) }); err != nil {
+	if err := eachLine(f, func(_ int, line []byte, err error) error {
+		if err != nil {
+			return err
+		}
+		return p.play(line)
+	}); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil

@@ -144,6 +144,24 @@ func TestOpen(t *testing.T) {
 	}
 }
 
+// TestLongRecord: a line that is too long costs that line alone.
+func TestLongRecord(t *testing.T) {
+	const start = `{"pid":1,"event":"start"}`
+	for size, want := range map[int]string{
+		maxRecord:     "[1 1 1] <nil>",
+		maxRecord + 1: "[1 1] line 2: not a record of a log, passed over: the line is longer than 16777216 bytes",
+	} {
+		var pids []int
+		long := start + strings.Repeat(" ", size-len(start))
+		err := ReadLog(strings.NewReader(start+"\r\n"+long+"\n"+start), func(pid int, _ *observe.Entry, _ *observe.Event) {
+			pids = append(pids, pid)
+		})
+		if got := fmt.Sprint(pids, " ", err); got != want {
+			t.Errorf("%d bytes: %s, want %s", size, got, want)
+		}
+	}
+}
+
 // TestCapturesInOrder: those of a folder, by their numbers.
 func TestCapturesInOrder(t *testing.T) {
 	dir := t.TempDir()
@@ -175,7 +193,7 @@ func TestBadCapture(t *testing.T) {
 		head + `{"dir":"to-client","bytes":17000000}`:          "impossible size",
 		head + `{"dir":"to-client","bytes":5}`:                 "b is shorter",
 		`{"mcptap":"capture","files":["a","nowhere/missing"]}`: "missing",
-		head + strings.Repeat("x", maxRecord+1):                "line 2: bufio.Scanner: token too long",
+		head + strings.Repeat("x", maxRecord+1):                "line 2: the line is longer than 16777216 bytes",
 	} {
 		name := filepath.Join(dir, "reads.ndjson")
 		os.WriteFile(name, []byte(reads), 0o600)
