@@ -193,7 +193,7 @@ func TestRunningLog(t *testing.T) {
 	_, out, _ := runTap("", log)
 	server := want.summary.Streams[1]
 	for _, text := range []string{
-		"-- no end is recorded", fmt.Sprintf("server wrote  %d lines, %d bytes", server.Lines, server.Raw.Bytes), "1 in flight:\n  tools/call (id 8), client line 3",
+		"-- no end is recorded", fmt.Sprintf("server wrote  %d lines, %d bytes", server.Lines, server.Raw.Bytes), "1 in flight:\n  tools/call (id 8), client line 3, since 2",
 	} {
 		if !strings.Contains(out, text) {
 			t.Errorf("missing %q in:\n%s", text, out)

@@ -74,7 +74,8 @@ type Open struct {
 	Line   int             `json:"line"`
 	Method string          `json:"method"`
 	ID     json.RawMessage `json:"id"`
-	For    Millis          `json:"for_ms,omitzero"`
+	Since  time.Time       `json:"since,omitzero"`
+	For    Millis          `json:"for_ms,omitzero"` // 0: unknown, see Tracker.Summary
 }
 
 // sample takes the latency of one answer (reservoir sampling).
@@ -102,7 +103,8 @@ func (m *Method) spread() *Spread {
 }
 
 // Summary returns the session as far as it was seen. With final, the session
-// is over: requests still open are findings then.
+// is over: requests still open are findings then. Without, and if now is zero, as
+// with the log of a session that goes on, nobody knows for how long they have been.
 func (t *Tracker) Summary(now time.Time, final bool) Summary {
 	t.clock(now)
 	s := Summary{Command: t.command, Took: millis(t.now.Sub(t.start)), End: t.end}
@@ -119,7 +121,7 @@ func (t *Tracker) Summary(now time.Time, final bool) Summary {
 		s.Methods = append(s.Methods, h.rows(Dir(d))...)
 		s.Open += h.count
 	}
-	open := t.openCalls()
+	open := t.openCalls(final || !now.IsZero())
 	for _, o := range open[:min(len(open), maxInFlight)] {
 		s.InFlight = append(s.InFlight, o.Open)
 	}
@@ -164,19 +166,19 @@ func (h *half) rows(d Dir) []Method {
 
 type openCall struct {
 	Open
-	at    time.Time
 	maybe bool
 	n     int // of all requests of its direction
 }
 
-// openCalls returns the requests in flight, oldest first.
-func (t *Tracker) openCalls() []openCall {
+// openCalls returns the requests in flight, oldest first. For how long is told
+// if the time is known.
+func (t *Tracker) openCalls(known bool) []openCall {
 	var open []openCall
 	for d, h := range t.halves {
 		for _, c := range h.open {
 			for ; c != nil; c = c.next {
-				o := openCall{Open{Dir: Dir(d), Line: c.line, Method: c.method, ID: c.id}, c.at, c.maybe, c.n}
-				if !c.at.IsZero() {
+				o := openCall{Open{Dir: Dir(d), Line: c.line, Method: c.method, ID: c.id, Since: c.at}, c.maybe, c.n}
+				if !c.at.IsZero() && known {
 					o.For = millis(t.now.Sub(c.at))
 				}
 				open = append(open, o)
@@ -184,7 +186,7 @@ func (t *Tracker) openCalls() []openCall {
 		}
 	}
 	slices.SortFunc(open, func(a, b openCall) int {
-		return cmp.Or(cmp.Compare(b.For, a.For), cmp.Compare(a.Dir, b.Dir), cmp.Compare(a.n, b.n))
+		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Dir, b.Dir), cmp.Compare(a.n, b.n))
 	})
 	return open
 }
@@ -211,7 +213,7 @@ func (t *Tracker) unanswered(fs findings, open []openCall) {
 // had ended.
 func (t *Tracker) unanswerable(o openCall) bool {
 	if o.Dir == ToClient {
-		return !t.asked.IsZero() && !o.at.Before(t.asked)
+		return !t.asked.IsZero() && !o.Since.Before(t.asked)
 	}
 	return o.Method == subscribe && (t.end == nil || !t.end.Alone)
 }

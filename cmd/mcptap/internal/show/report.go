@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"example.com/mcp/framing/cmd/mcptap/internal/observe"
 )
@@ -141,8 +142,11 @@ func (t *text) open(s observe.Summary) {
 	fmt.Fprintf(t.w, "%d in flight:\n", s.Open)
 	for _, o := range s.InFlight {
 		fmt.Fprintf(t.w, "  %s (id %s), %sline %d", observe.Printable([]byte(o.Method), 60), observe.Printable(o.ID, 60), whose(o.Dir), o.Line)
-		if o.For > 0 {
+		switch {
+		case o.For > 0:
 			fmt.Fprintf(t.w, ", for %v", o.For)
+		case !o.Since.IsZero():
+			fmt.Fprintf(t.w, ", since %s", o.Since.Format(time.DateTime))
 		}
 		fmt.Fprintln(t.w)
 	}
