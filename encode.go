@@ -17,7 +17,8 @@ import (
 // U+2028, U+2029 and U+0085 are, and invalid UTF-8 becomes U+FFFD, in raw JSON
 // too. A [Message], a *Message and a [json.RawMessage] are written without
 // reflection. What JSON cannot express (NaN, a channel, a cycle, raw JSON that
-// is none) is an error.
+// is none) is an error. A Go value that is nested a million levels deep exhausts
+// the stack, as in encoding/json.
 func Encode(v any) ([]byte, error) {
 	frame, err := AppendEncode(nil, v)
 	if err != nil {
@@ -27,9 +28,9 @@ func Encode(v any) ([]byte, error) {
 }
 
 // AppendEncode appends v as one frame, as by [Encode], to dst and returns the
-// extended slice, or dst as it was and the error. Into a dst with room enough a
-// *Message or a json.RawMessage is written without allocation; a Message is the
-// same but for being boxed in v.
+// extended slice, or dst as it was and the error. Into a dst with room to spare
+// a json.RawMessage is written without allocation, and so is a *Message whose
+// Method needs no escapes; a Message is the same but for being boxed in v.
 func AppendEncode(dst []byte, v any) ([]byte, error) {
 	out, err := appendValue(dst, v)
 	if err != nil {
@@ -133,7 +134,7 @@ func appendComposed(dst []byte, m *Message) ([]byte, error) {
 	if m.ErrorObject == nil {
 		c.add(`,"id":`, "ID", m.ID, isID, "a string or an integer")
 	} else if m.ID != nil {
-		c.add(`,"id":`, "ID", m.ID, isIDOrNull, "a string, an integer or null")
+		c.add(`,"id":`, "ID", m.ID, isAnyID, "a string, a number or null")
 	} else {
 		c.out = append(c.out, `,"id":null`...) // JSON-RPC 2.0 section 5: it is not known
 	}
@@ -190,7 +191,11 @@ func (c *composer) add(head, name string, raw []byte, ok func([]byte) bool, want
 	}
 }
 
-func isIDOrNull(raw []byte) bool { return isID(raw) || string(raw) == "null" }
+// isAnyID reports whether raw, a JSON text, can be the id of an error: that of
+// an invalid request with a fraction for an id is given back, too.
+func isAnyID(raw []byte) bool {
+	return len(raw) > 0 && (raw[0] == '"' || isNumber(raw) || string(raw) == "null")
+}
 
 // appendString appends s as a JSON string.
 func appendString(dst []byte, s string) []byte {

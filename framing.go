@@ -19,17 +19,18 @@
 // # Limits
 //
 // A line may have MaxLine bytes, 64 MiB by default, and nest 10,000 levels
-// deep. Of a longer line the id and the method are kept, up to 1024 bytes each,
-// and the first 1024 bytes.
+// deep. Of a longer line the first 1024 bytes are kept, and the id and the
+// method if they have up to 1024 bytes as they are written, the id with its
+// quotes and the method without.
 //
 // # Ownership
 //
 // What a Message refers to belongs to the caller and is never written again by
 // this package; chunks may be reused at once. The slices of a Message lie in
 // its Line (but for the id of an over-long one), each with no capacity beyond
-// its end. A short line lies in a block
-// with its neighbours, so keeping one message keeps up to 64 KiB; a line that
-// does not fit a block has a buffer of its own size.
+// its end. A short line lies in a block with its neighbours, so keeping one
+// message keeps up to 64 KiB; a line that outgrows its block has a buffer of
+// its own size.
 //
 // # Errors
 //
@@ -84,6 +85,9 @@ func (k Kind) String() string {
 
 // Message is one line of the stream, or one that the caller composes for
 // [Encode] by setting ID, Method, Params, Result and ErrorObject alone.
+//
+// Encode writes a message that has been read as its Line says, whatever has
+// been done to its other fields: to change it, compose a new one of them.
 type Message struct {
 	Kind Kind
 
@@ -156,8 +160,9 @@ func (m Message) Batch() iter.Seq[Message] {
 
 // MarshalJSON returns the line of a message that has been read, and
 // {"parse_error": line} for a Malformed one. For one that the caller composed
-// it returns the JSON-RPC object of its members, or an error if they do not
-// make a legal one.
+// it returns the JSON-RPC object of its members. They have to make a legal one:
+// a Method, with Params or without, or with an ID one of Result and ErrorObject.
+// An ErrorObject without an ID gets "id":null.
 func (m Message) MarshalJSON() ([]byte, error) {
 	b, err := appendMessage(nil, &m)
 	if err != nil {

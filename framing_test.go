@@ -384,7 +384,13 @@ var composed = []struct {
 	{"error", framing.Message{ID: raw(`1`), ErrorObject: raw(`{"code":1,"message":"x"}`)}, `{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"x"}}`},
 	{"error with id null", framing.Message{ID: raw(`null`), ErrorObject: raw(`{"code":1,"message":"x"}`)}, `{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"x"}}`},
 
+	{"error with the id of an invalid request", framing.Message{ID: raw(`1.5`), ErrorObject: raw(`{"code":1,"message":"x"}`)}, `{"jsonrpc":"2.0","id":1.5,"error":{"code":1,"message":"x"}}`},
+
 	{"nothing", framing.Message{}, ``},
+	{"error with id true", framing.Message{ID: raw(`true`), ErrorObject: raw(`{"code":1,"message":"x"}`)}, ``},
+	{"error with id an object", framing.Message{ID: raw(`{}`), ErrorObject: raw(`{"code":1,"message":"x"}`)}, ``},
+	{"error with id empty", framing.Message{ID: raw(``), ErrorObject: raw(`{"code":1,"message":"x"}`)}, ``},
+	{"result with id a fraction", framing.Message{ID: raw(`1.5`), Result: raw(`1`)}, ``},
 	{"id alone", framing.Message{ID: raw(`1`)}, ``},
 	{"params alone", framing.Message{Params: raw(`{}`)}, ``},
 	{"result and error", framing.Message{ID: raw(`1`), Result: raw(`1`), ErrorObject: raw(`{"code":1,"message":"x"}`)}, ``},

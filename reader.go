@@ -32,8 +32,9 @@ const (
 // becomes a Message of Kind Malformed or Invalid in its place and costs nothing
 // else.
 //
-// One LineReader is for one stream: it drops a byte order mark at the stream's
+// A LineReader is for one stream: it drops a byte order mark at the stream's
 // start alone, so a new one for each line would drop those in mid-stream, too.
+// It must not be copied after first use.
 //
 // A LineReader must not be used by several goroutines at the same time. The
 // messages are independent of it and of each other.
@@ -41,7 +42,8 @@ type LineReader struct {
 	// MaxLine is the longest line accepted, in bytes without its terminator.
 	// 0 stands for DefaultMaxLine, a negative number for no limit. Of a longer
 	// line the first 1024 bytes, the id and the method are kept, and the memory
-	// in use stays within MaxLine and a block of 64 KiB.
+	// in use stays within MaxLine and a block of 64 KiB; a good line takes twice
+	// its length while it is put together.
 	MaxLine int
 
 	// The bytes of the stream land in a block, where messages are slices of it:
@@ -119,16 +121,11 @@ func (r *LineReader) Flush() (Message, bool) {
 
 // Buffered returns how many bytes are held back for the next Feed.
 func (r *LineReader) Buffered() int {
-	n := r.pending()
+	n := r.length(len(r.buf))
 	if r.long != nil {
 		n += len(r.long.head)
 	}
 	return n
-}
-
-// pending returns the length of the pending line, so far as it is kept.
-func (r *LineReader) pending() int {
-	return len(r.parts)*blockSize + len(r.buf) - r.start
 }
 
 // room returns the free space of buf, which is not empty. A new block is begun
@@ -186,11 +183,22 @@ var partPool = sync.Pool{New: func() any { return new(part) }}
 func newPart() []byte { return partPool.Get().(*part)[:0] }
 
 // join returns the pending line, which ends at buf[end], in a buffer of its
-// own, and moves what follows its newline to the block.
+// own.
 func (r *LineReader) join(end int) []byte {
 	line := bytes.Join(append(r.parts, r.buf[:end]), nil)
-	r.leaveParts(r.buf[min(end+1, len(r.buf)):])
+	r.skip(end)
 	return line
+}
+
+// skip goes on behind the newline at buf[end]. At the end of the stream there
+// is none.
+func (r *LineReader) skip(end int) {
+	next := min(end+1, len(r.buf))
+	if r.block != nil {
+		r.leaveParts(r.buf[next:])
+		return
+	}
+	r.start, r.searched = next, next
 }
 
 // leaveParts goes back to the block, with rest in it.
@@ -249,25 +257,19 @@ func (r *LineReader) begin() bool {
 // whether it is one: a blank line is not. At the end of the stream no newline
 // follows.
 func (r *LineReader) take(m *Message, end int, eof bool) bool {
-	var text []byte
-	n := end - r.start
-	if r.block != nil {
-		text = r.join(end)
-		n = len(text)
-	} else {
-		text = r.buf[r.start:]
+	if over := r.length(end) - r.limit(); r.long != nil || over > 0 && r.isLong(over, end, eof) {
+		return r.takeLong(m, end, eof)
+	}
+	text, n := r.buf[r.start:], end-r.start
+	if r.block == nil {
 		r.start = min(end+1, len(r.buf))
 		r.searched = r.start
-	}
-	if r.long != nil {
-		return r.takeLong(m, text[:n], eof)
+	} else {
+		text = r.join(end)
+		n = len(text)
 	}
 	if n > 0 && text[n-1] == '\r' && !eof {
 		n--
-	}
-	if n > r.limit() {
-		r.long = new(longLine)
-		return r.takeLong(m, text[:n], true)
 	}
 	if isBlank(text[:n]) {
 		return false
@@ -276,12 +278,42 @@ func (r *LineReader) take(m *Message, end int, eof bool) bool {
 	return true
 }
 
-// takeLong ends a line that is too long with its last bytes.
-func (r *LineReader) takeLong(m *Message, rest []byte, bare bool) bool {
+// length returns the length of the pending line up to buf[end].
+func (r *LineReader) length(end int) int { return len(r.parts)*blockSize + end - r.start }
+
+// isLong reports whether the line that ends at buf[end], over bytes behind the
+// limit, is too long: one byte over may be the CR of its terminator.
+func (r *LineReader) isLong(over, end int, eof bool) bool {
+	return over > 1 || over == 1 && (eof || !r.isCR(end))
+}
+
+// isCR reports whether a CR stands in the pending line before buf[end].
+func (r *LineReader) isCR(end int) bool {
+	if end > r.start {
+		return r.buf[end-1] == '\r'
+	}
+	last := len(r.parts) - 1
+	return last >= 0 && r.parts[last][blockSize-1] == '\r'
+}
+
+// takeLong takes a line that is too long.
+func (r *LineReader) takeLong(m *Message, end int, eof bool) bool {
+	r.giveUp(end)
+	r.skip(end)
 	long := r.long
 	r.long = nil
-	long.write(rest)
-	return long.message(m, r.limit(), bare)
+	return long.message(m, eof)
+}
+
+// giveUp leaves the pending line up to buf[end] to long.
+func (r *LineReader) giveUp(end int) {
+	if r.long == nil {
+		r.long = &longLine{limit: r.limit()}
+		for _, p := range r.parts {
+			r.long.write(p)
+		}
+	}
+	r.long.write(r.buf[r.start:end])
 }
 
 // isBlank reports whether there are only spaces, tabs and CRs in line.
@@ -304,21 +336,13 @@ func (r *LineReader) limit() int {
 	return r.MaxLine
 }
 
-// checkLimit gives the pending line up once it is too long whatever follows:
-// one byte over the limit may still be the CR of its terminator.
+// checkLimit gives the pending line up once it is too long whatever follows.
 func (r *LineReader) checkLimit() {
-	tail := r.buf[r.start:]
-	if r.long == nil {
-		over := r.pending() - r.limit()
-		if over < 1 || len(tail) == 0 || over == 1 && tail[len(tail)-1] == '\r' {
-			return
-		}
-		r.long = new(longLine)
-		for _, p := range r.parts {
-			r.long.write(p)
-		}
+	end := len(r.buf)
+	if end == r.start || r.long == nil && !r.isLong(r.length(end)-r.limit(), end, false) {
+		return
 	}
-	r.long.write(tail)
+	r.giveUp(end)
 	if r.block != nil {
 		r.leaveParts(nil)
 	}
@@ -328,8 +352,9 @@ func (r *LineReader) checkLimit() {
 
 // A longLine is what is known of a line that is too long to be kept.
 type longLine struct {
+	limit   int    // the limit that it has passed
 	head    []byte // its first headSize bytes
-	size    int    // bytes so far
+	size    int64  // bytes so far
 	lastCR  bool   // the last of them is a CR
 	text    bool   // not all of them are white space
 	salvage jsonscan.Salvage
@@ -340,7 +365,7 @@ func (l *longLine) write(p []byte) {
 		return
 	}
 	l.head = append(l.head, p[:min(len(p), headSize-len(l.head))]...)
-	l.size += len(p)
+	l.size += int64(len(p))
 	l.lastCR = p[len(p)-1] == '\r'
 	l.text = l.text || !isBlank(p)
 	l.salvage.Write(p)
@@ -348,7 +373,7 @@ func (l *longLine) write(p []byte) {
 
 // message sets m to the entry for the line and reports whether there is one:
 // not for a blank line. A CR at the end belongs to the terminator, unless bare.
-func (l *longLine) message(m *Message, limit int, bare bool) bool {
+func (l *longLine) message(m *Message, bare bool) bool {
 	if !l.text {
 		return false
 	}
@@ -356,15 +381,15 @@ func (l *longLine) message(m *Message, limit int, bare bool) bool {
 	if l.lastCR && !bare {
 		size--
 	}
-	head := l.head[:min(size, len(l.head))]
+	head := l.head[:min(size, int64(len(l.head)))]
 	*m = Message{
 		Kind:   Malformed,
 		Line:   head[:len(head):len(head)],
 		ID:     l.salvage.ID(),
 		Method: l.salvage.Method(),
 		Err: &LineError{
-			Offset: limit,
-			Reason: fmt.Sprintf("the line has %d bytes, the limit is %d", size, limit),
+			Offset: l.limit,
+			Reason: fmt.Sprintf("the line has %d bytes, the limit is %d", size, l.limit),
 			Err:    ErrTooLong,
 		},
 	}

@@ -922,6 +922,57 @@ func TestMemory_OverLongLine(t *testing.T) {
 	}
 }
 
+// A line that is too long by what comes last, with its newline, is not put together.
+func TestMemory_OverLongByItsLastPiece(t *testing.T) {
+	const limit, piece = 4 << 20, 64 << 10
+	for _, over := range []int{1, 2, piece - 1} {
+		in := append(largeMessage(limit+over), '\n')
+		read := func() (ms []framing.Message) {
+			r := framing.LineReader{MaxLine: limit}
+			for chunk := range slices.Chunk(in, piece) {
+				ms = append(ms, r.Feed(chunk)...)
+			}
+			return ms
+		}
+		read() // so that the parts are there
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		ms := read()
+		runtime.ReadMemStats(&after)
+		if len(ms) != 1 || !errors.Is(ms[0].Err, framing.ErrTooLong) {
+			t.Fatalf("%d bytes over the limit: got %+v, want one entry that is too long", over, snapshotAll(ms))
+		}
+		if allocated := after.TotalAlloc - before.TotalAlloc; allocated > limit/2 {
+			t.Errorf("%d bytes over the limit of %d: allocated %d bytes, want no second copy", over, limit, allocated)
+		}
+	}
+}
+
+// The size in the reason is right beyond 2 GiB, where an int of 32 bits ends.
+func TestWireRules_LineOfMoreThan2GiB(t *testing.T) {
+	r := framing.LineReader{MaxLine: 100}
+	chunk := bytes.Repeat([]byte("x"), 1<<20)
+	for range 2<<10 + 1 {
+		r.Feed(chunk)
+	}
+	ms := r.Feed([]byte("\n"))
+	if len(ms) != 1 || !strings.Contains(fmt.Sprint(ms[0].Err), "2148532224 bytes") {
+		t.Errorf("rule 9: got %+v, want one entry of 2148532224 bytes", snapshotAll(ms))
+	}
+}
+
+// The limit in the reason is the one that the line has passed.
+func TestWireRules_LimitRaisedInMidLine(t *testing.T) {
+	r := framing.LineReader{MaxLine: 10}
+	r.Feed([]byte(strings.Repeat("x", 20)))
+	r.MaxLine = 1000
+	ms := r.Feed([]byte("x\n"))
+	var e *framing.LineError
+	if len(ms) != 1 || !errors.As(ms[0].Err, &e) || e.Offset != 10 || !strings.Contains(e.Reason, "has 21 bytes, the limit is 10") {
+		t.Errorf("rule 9: got %+v, want one entry of 21 bytes with a limit of 10", snapshotAll(ms))
+	}
+}
+
 // ---- Expectations ----
 
 // entry is a Message as a test sees it: a copy that can be compared. Of the raw members "" is absent and "(empty)" present without bytes.
