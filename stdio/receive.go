@@ -18,16 +18,14 @@ const maxBadRow = 100
 // readLoop handles what comes until the stream ends, or Run does, or its turn has passed to another goroutine. It waits for
 // a handler no longer than patience, and for a write only beyond maxUnsentReplies.
 func (c *Conn) readLoop() {
-	t := c.newTurn()
-	for {
+	for t := c.newTurn(); t.here; {
 		m, err := c.reader.ReadMessage()
+		if err == nil && c.count(&m) {
+			t.handle(&m)
+			continue
+		}
 		if err == io.EOF {
 			err = nil
-		} else if err == nil && c.count(&m) {
-			if c.handle(&m) && !t.work() {
-				return
-			}
-			continue
 		}
 		c.read <- err
 		return

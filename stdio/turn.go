@@ -3,9 +3,12 @@ package stdio
 import (
 	"sync/atomic"
 	"time"
+
+	"example.com/mcp/framing"
 )
 
-// patience is how long a lone request may hold up the reading.
+// patience is how long a lone request may hold up the reading. Where the whole process sleeps meanwhile, Linux wakes it
+// after 1.1 ms, because epoll waits whole milliseconds; what comes after the patience wakes it itself.
 const patience = 50 * time.Microsecond
 
 // lonePause is how many lone requests go to goroutines of their own, at first and after one that took longer than patience.
@@ -17,12 +20,13 @@ const lonePause = 64
 // the other side.
 type turn struct {
 	c     *Conn
+	here  bool        // the goroutine still has it; its own
 	lent  atomic.Bool // the goroutine is at a request; who clears it has the turn
 	timer *time.Timer // calls pass
 }
 
 func (c *Conn) newTurn() *turn {
-	t := &turn{c: c}
+	t := &turn{c: c, here: true}
 	t.timer = time.AfterFunc(time.Hour, t.pass)
 	t.timer.Stop()
 	return t
@@ -36,23 +40,31 @@ func (t *turn) pass() {
 	}
 }
 
-// work runs the job that is ready and reports whether the turn is still here.
-func (t *turn) work() bool {
+// handle handles a line. If a callback or a handler leaves by runtime.Goexit, as t.FailNow does, the reading goes on
+// without this goroutine.
+func (t *turn) handle(m *framing.Message) {
 	exited := true
 	defer func() {
-		if exited && t.end() { // by runtime.Goexit
+		if exited && t.here {
 			go t.c.readLoop()
 		}
 	}()
-	t.lent.Store(true)
-	t.timer.Reset(patience)
-	t.c.work()
+	if t.c.handle(m) {
+		t.work()
+	}
 	exited = false
-	return t.end()
 }
 
-// end ends the lending and reports whether the turn has not been passed on.
-func (t *turn) end() bool {
+// work runs the job that is ready.
+func (t *turn) work() {
+	t.lent.Store(true)
+	t.timer.Reset(patience)
+	defer t.end()
+	t.c.work()
+}
+
+// end ends the lending and notes whether the turn has been passed on.
+func (t *turn) end() {
 	t.timer.Stop()
-	return t.lent.CompareAndSwap(true, false)
+	t.here = t.lent.CompareAndSwap(true, false)
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"example.com/mcp/framing"
 )
 
 // lone runs a connection whose read loop runs the next lone request itself. Besides ping it knows where, which tells
@@ -143,6 +145,16 @@ func TestLoneRequestThatBreaksOff(t *testing.T) {
 			})
 		})
 	}
+}
+
+// An OnBadLine that leaves its goroutine, as t.FailNow does, does not end the reading.
+func TestOnBadLineThatExits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := serve(t, testMethods.Handle, &Options{OnBadLine: func(framing.Message) { runtime.Goexit() }})
+		p.send("not json", ping(1), "nor this", ping(2))
+		p.want(pong(1), pong(2))
+		p.end(nil)
+	})
 }
 
 // The end of the stream is seen while a lone request runs.
