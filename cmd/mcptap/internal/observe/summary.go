@@ -203,9 +203,19 @@ func (t *Tracker) unanswered(fs findings, open []openCall) {
 		case died && o.Dir == ToServer:
 			fs.add(ServerEnded, o.Dir, o.Line, "%s; %s", text, t.end.Status)
 		default:
-			fs.add(NeverAnswered, o.Dir, o.Line, "%s", text)
+			fs.add(NeverAnswered, o.Dir, o.Line, "%s%s", text, t.perhaps(o))
 		}
 	}
+}
+
+// perhaps names a broken line that came while o was open: its id is not known.
+func (t *Tracker) perhaps(o openCall) string {
+	back := o.Dir.Back()
+	c := t.seen[back]
+	if c.broken == 0 || c.brokenAt.Before(o.Since) {
+		return ""
+	}
+	return fmt.Sprintf("; perhaps the broken %s line %d was its answer", back.Writer(), c.broken)
 }
 
 // unanswerable reports whether o is open at the end by right: a subscription,

@@ -40,6 +40,8 @@ type counts struct {
 	crlf        int
 	largest     int64
 	largestLine int
+	broken      int       // the last line that was meant as a message and is no JSON, 0: none
+	brokenAt    time.Time // when it came
 }
 
 // held is a run of bad lines that may be one message.
@@ -115,6 +117,9 @@ func (t *Tracker) count(e *Entry) {
 	c.kinds[e.Kind]++
 	if e.Fault != nil {
 		c.bad[e.Fault.Class]++
+		if s := e.Fault.Sort; s == BadJSON || s == InvalidUTF8 || s == UTF16 {
+			c.broken, c.brokenAt = e.Line, e.Time
+		}
 	}
 	c.lines = max(c.lines, e.Line)
 	c.bytes += e.Bytes

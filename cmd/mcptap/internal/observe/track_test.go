@@ -78,6 +78,20 @@ func TestServerEndsSubscription(t *testing.T) {
 	}
 }
 
+// TestBrokenAnswer: who never got an answer learns which line may have been it.
+func TestBrokenAnswer(t *testing.T) {
+	o := NewObserver(0, false)
+	o.Chunk(at0, ToServer, []byte(ping1+"\n"))
+	o.Chunk(at0.Add(1), ToClient, []byte("ready\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":NaN}\n"))
+	o.Chunk(at0.Add(2), ToServer, []byte(`{"jsonrpc":"2.0","id":2,"method":"ping"}`+"\n"))
+	fs := o.Summary(at0.Add(2), true).Findings
+	last := fs[len(fs)-1]
+	if last.Code != NeverAnswered || last.Count != 2 || !strings.HasSuffix(last.Occurrences[0].Text, "; perhaps the broken server line 2 was its answer") ||
+		strings.Contains(last.Occurrences[1].Text, "perhaps") {
+		t.Errorf("finding %+v, want the first to name line 2, and the second, asked later, nothing", last)
+	}
+}
+
 // TestCancelledAfter: what a host waited for in vain is no finding, but how
 // long it waited is told.
 func TestCancelledAfter(t *testing.T) {
