@@ -208,14 +208,19 @@ func (t *Tracker) unanswered(fs findings, open []openCall) {
 	}
 }
 
-// perhaps names a broken line that came while o was open: its id is not known.
+// perhaps says what may have become of the answer to o: a broken line that came
+// while it was open, whose id nobody knows, or bytes in a buffer that a server
+// which was killed never wrote.
 func (t *Tracker) perhaps(o openCall) string {
 	back := o.Dir.Back()
 	c := t.seen[back]
-	if c.broken == 0 || c.brokenAt.Before(o.Since) {
-		return ""
+	switch {
+	case c.broken > 0 && !c.brokenAt.Before(o.Since):
+		return fmt.Sprintf("; perhaps the broken %s line %d was its answer", back.Writer(), c.broken)
+	case back == ToClient && c.lines == 0 && t.raw[back].Bytes == 0:
+		return "; the server wrote nothing at all: does it flush its stdout?"
 	}
-	return fmt.Sprintf("; perhaps the broken %s line %d was its answer", back.Writer(), c.broken)
+	return ""
 }
 
 // unanswerable reports whether o is open at the end by right: a subscription,

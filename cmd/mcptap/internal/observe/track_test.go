@@ -92,6 +92,20 @@ func TestBrokenAnswer(t *testing.T) {
 	}
 }
 
+// TestNothingWritten: a server that wrote nothing may hold its answer in a
+// buffer; one that wrote something does not.
+func TestNothingWritten(t *testing.T) {
+	for wrote, want := range map[string]bool{"": true, "\n": false, "half": false, `{"jsonrpc":"2.0","method":"n"}` + "\n": false} {
+		o := NewObserver(0, false)
+		o.Chunk(at0, ToServer, []byte(ping1+"\n"))
+		o.Chunk(at0, ToClient, []byte(wrote))
+		fs := o.Summary(at0, true).Findings
+		if got := len(fs) == 1 && strings.Contains(fs[0].Occurrences[0].Text, "does it flush"); got != want {
+			t.Errorf("%q: findings %+v, want a word on flushing: %t", wrote, fs, want)
+		}
+	}
+}
+
 // TestCancelledAfter: what a host waited for in vain is no finding, but how
 // long it waited is told.
 func TestCancelledAfter(t *testing.T) {
