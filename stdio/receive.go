@@ -52,6 +52,9 @@ func (c *Conn) count(m *framing.Message) bool {
 	defer c.mu.Unlock()
 	if !c.ended {
 		c.stats.count(m)
+		if m.Kind == framing.Request {
+			c.stats.owed++ // at the same moment, so that what the end leaves unanswered adds up
+		}
 	}
 	return !c.ended
 }
@@ -93,7 +96,9 @@ func (c *Conn) request(m *framing.Message, b *batch) (lone bool) {
 		fence:   m.Method == "initialize", // the version that it settles rules what stands behind it
 	}
 	c.mu.Lock()
-	c.stats.owed++
+	if b != nil {
+		c.stats.owed++
+	}
 	if c.ended { // since the line was counted, or a batch begun
 		c.mu.Unlock()
 		return false

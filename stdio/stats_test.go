@@ -2,6 +2,7 @@ package stdio
 
 import (
 	"bytes"
+	"io"
 	"log/slog"
 	"strings"
 	"testing"
@@ -51,6 +52,23 @@ func TestStats(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A request that is counted when the connection ends is counted as abandoned in the same moment, and not twice.
+func TestStatsAddUpAtTheEnd(t *testing.T) {
+	c := NewConn(strings.NewReader(ping(1)+"\n"), io.Discard, nil, nil)
+	c.start(t.Context())
+	m, err := c.reader.ReadMessage()
+	if err != nil || !c.count(&m) {
+		t.Fatalf("ReadMessage() = %v, or it is not counted", err)
+	}
+	c.end()
+	for _, when := range []string{"before", "after"} {
+		if s := c.Stats(); s.In.Kinds[framing.Request] != 1 || s.Abandoned != 1 {
+			t.Errorf("Stats() has %d of %d requests abandoned %s it is handled, want 1 of 1", s.Abandoned, s.In.Kinds[framing.Request], when)
+		}
+		c.handle(&m)
+	}
 }
 
 // The log tells what nobody else is told.
