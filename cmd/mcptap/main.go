@@ -108,7 +108,13 @@ func parseArgs(args []string) (config, error) {
 	fs.BoolVar(&c.clean, "clean", false, "")
 	fs.StringVar(&c.log, "log", "", "")
 	fs.StringVar(&c.capture, "capture", "", "")
-	fs.DurationVar(&c.grace, "grace", 2*time.Second, "")
+	c.grace = 2 * time.Second
+	fs.Func("grace", "", func(s string) (err error) {
+		if c.grace, err = time.ParseDuration(s); err != nil || c.grace <= 0 {
+			err = errors.New("want a time with its unit, as in 5s")
+		}
+		return err
+	})
 	fs.IntVar(&c.maxLine, "max-line", framing.DefaultMaxLine, "")
 	if err := fs.Parse(args); err != nil {
 		return c, err
@@ -132,9 +138,6 @@ func (c *config) check() error {
 			return fmt.Errorf("%s needs a name, which %q is not", f.name, f.value)
 		}
 	}
-	if c.grace <= 0 {
-		return fmt.Errorf("-grace %v is not a positive time", c.grace)
-	}
 	if c.command != nil {
 		return nil
 	}
@@ -153,7 +156,11 @@ func isTerminal(f any) bool {
 		return false
 	}
 	info, err := file.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0 && file.Name() != os.DevNull
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull)
+	return err != nil || !os.SameFile(info, null)
 }
 
 // wantsColour reports whether w shows colours and the user wants them

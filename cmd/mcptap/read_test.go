@@ -124,6 +124,19 @@ func TestReadFiles(t *testing.T) {
 	}
 }
 
+// An empty stdin is an empty session, not a forgotten argument, by whatever name it goes.
+func TestReadNothing(t *testing.T) {
+	null, err := os.Open(strings.Replace(os.DevNull, "/dev/", "/dev/./", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	var out, errs bytes.Buffer
+	if status := run(nil, streams{null, &out, &errs}); status != 0 || !strings.Contains(out.String(), "no bytes at all") {
+		t.Errorf("mcptap < %s: status %d, stdout %q, stderr %q; want 0 and no bytes at all", null.Name(), status, out.String(), errs.String())
+	}
+}
+
 func TestWrongUse(t *testing.T) {
 	for _, test := range []struct{ args, want string }{
 		{"-nonsense", "-nonsense"},
@@ -132,7 +145,8 @@ func TestWrongUse(t *testing.T) {
 		{"-capture x file", "-capture"},
 		{"-clean file", "-clean"},
 		{"-max-line many", "many"},
-		{"-grace -1s -- true", "-grace"},
+		{"-grace -1s -- true", "for flag -grace: want a time with its unit, as in 5s"},
+		{"-grace 5 -- true", "for flag -grace: want a time with its unit, as in 5s"},
 		{"/no/such/file", "/no/such/file"},
 		{"-log /no/such/folder/log -- true", "/no/such/folder/log"},
 		{"-capture " + os.Args[0] + " -- true", "not a directory"},
