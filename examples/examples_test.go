@@ -291,3 +291,15 @@ func TestCall(t *testing.T) {
 		})
 	}
 }
+
+// The progress of a call is shown before its result, whichever was first through the client.
+func TestCall_ProgressFirst(t *testing.T) {
+	call, echo := build(t, "call"), build(t, "echo")
+	for range 20 {
+		cmd := exec.CommandContext(t.Context(), call, "-tool", "slow", "-args", `{"steps":2,"step_ms":1}`, echo)
+		got, err := cmd.CombinedOutput()
+		if want := "server: echo 1.0.0\nprogress: 1 of 2\nprogress: 2 of 2\ndone\n"; err != nil || string(got) != want {
+			t.Fatalf("call printed %q, %v, want %q", got, err, want)
+		}
+	}
+}

@@ -25,6 +25,7 @@ type Conn struct {
 	out     outbox
 	badRow  int        // bad lines since the last good one; the read loop's
 	others  int        // lone requests to be run by other goroutines before the read loop runs one; the read loop's
+	pause   int        // what others is to be after one that is slow; the read loop's
 	read    chan error // gets what ended the read loop
 
 	// cause, if set, turns what ended the connection into what the calls in flight get. A Client waits in it for the
@@ -66,7 +67,7 @@ func NewConn(r io.Reader, w io.Writer, h Handler, opts *Options) *Conn {
 		maxLine = framing.DefaultMaxLine
 	}
 	c.queue = newQueue(&c.opt, maxLine)
-	c.others, c.read = lonePause, make(chan error, 1)
+	c.others, c.pause, c.read = minPause, minPause, make(chan error, 1)
 	c.out.w = w
 	c.out.broken = make(chan struct{})
 	return c

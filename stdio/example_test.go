@@ -110,6 +110,7 @@ func ExampleStart() {
 		log.Fatal(err)
 	}
 	defer server.Close()
+	// Here an MCP client says initialize, as in examples/call.
 	var result struct{ Tools []struct{ Name string } }
 	switch err := server.Call(ctx, "tools/list", nil, &result); {
 	case errors.Is(err, stdio.ErrMethodNotFound):

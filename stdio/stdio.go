@@ -27,6 +27,12 @@
 //     before the last frame, which is taken whole.
 //   - requests in hand at the end of the stream: [Options.DrainTimeout], 5 s.
 //
+// # Concurrency
+//
+// A [Conn] and a [Client] may be used by any number of goroutines. Under testing/synctest all of it works; a handler that
+// waits for a later request has to do so in a durably blocking way, on a channel for example, and the reading may then be
+// 50 µs late by the bubble's clock.
+//
 // # Errors
 //
 // What a Handler returns is answered as it is if it is an [*Error], as -32601 for [ErrMethodNotFound], as -32602 for

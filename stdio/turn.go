@@ -11,8 +11,12 @@ import (
 // after 1.1 ms, because epoll waits whole milliseconds; what comes after the patience wakes it itself.
 const patience = 50 * time.Microsecond
 
-// lonePause is how many lone requests go to goroutines of their own, at first and after one that took longer than patience.
-const lonePause = 64
+// How many lone requests go to goroutines of their own, at first and after one that took longer than patience: twice as
+// many each time, until one is quick, so that a server whose requests are all slow hardly ever waits for them.
+const (
+	minPause = 64
+	maxPause = 4096
+)
 
 // turn is the right to read. The goroutine that has it runs a lone request itself: to wake another one, and perhaps
 // another processor, takes as long as many an answer (a ping over pipes, on one processor: 10.5 µs instead of 15.8). Where
@@ -35,7 +39,7 @@ func (c *Conn) newTurn() *turn {
 // pass reads on in place of a goroutine that is still at a request.
 func (t *turn) pass() {
 	if t.lent.CompareAndSwap(true, false) {
-		t.c.others = lonePause
+		t.c.others, t.c.pause = t.c.pause, min(2*t.c.pause, maxPause)
 		t.c.readLoop()
 	}
 }
@@ -66,5 +70,7 @@ func (t *turn) work() {
 // end ends the lending and notes whether the turn has been passed on.
 func (t *turn) end() {
 	t.timer.Stop()
-	t.here = t.lent.CompareAndSwap(true, false)
+	if t.here = t.lent.CompareAndSwap(true, false); t.here {
+		t.c.pause = minPause
+	}
 }

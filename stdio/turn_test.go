@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"example.com/mcp/framing"
 )
@@ -21,7 +22,7 @@ func lone(t *testing.T, method string, h Handler) *peer {
 		},
 		method: h,
 	}.Handle, nil)
-	for id := range lonePause {
+	for id := range minPause {
 		p.send(ping(id))
 		p.want(pong(id))
 		synctest.Wait() // or the next one may come while this one is not over
@@ -63,20 +64,47 @@ func TestLoneRequestPassesTheTurn(t *testing.T) {
 		hold := make(chan struct{})
 		p := lone(t, "slow", func(context.Context, *Request) (any, error) { <-hold; return 1, nil })
 		p.send(request("1", "slow"))
-		p.send(ping(2), request("3", "where"))
-		p.want(pong(2), answer("3", "false"))
+		p.send(ping(2))
+		p.want(pong(2))
+		p.send(request("3", "where"))
+		p.want(answer("3", "false"))
 		p.send("not json")
 		p.wantCodes("null:-32700")
 		close(hold)
 		p.want(answer("1", "1"))
-		for range lonePause { // for so long the read loop keeps off
+		p.end(nil)
+	})
+}
+
+// After a slow request the read loop keeps off for a while, and for twice as long if the next one that it runs is slow too.
+func TestLoneRequestPauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := lone(t, "slow", func(context.Context, *Request) (any, error) { time.Sleep(time.Second); return 1, nil })
+		for _, pause := range []int{minPause, 2 * minPause, 4 * minPause} {
+			p.send(request("1", "slow"))
+			p.want(answer("1", "1"))
+			for range pause {
+				synctest.Wait()
+				p.send(request("2", "where"))
+				p.want(answer("2", "false"))
+			}
 			synctest.Wait()
-			p.send(request("4", "where"))
-			p.want(answer("4", "false"))
+		}
+		for range 2 { // a quick one, and all is forgotten
+			p.send(request("3", "where"))
+			p.want(answer("3", "true"))
+			synctest.Wait()
+		}
+		p.send(request("4", "slow"))
+		p.want(answer("4", "1"))
+		for range minPause {
+			synctest.Wait()
+			p.send(ping(5))
+			p.want(pong(5))
 		}
 		synctest.Wait()
-		p.send(request("5", "where"))
-		p.want(answer("5", "true"))
+		p.send(request("6", "where"))
+		p.want(answer("6", "true"))
 		p.end(nil)
 	})
 }
@@ -139,8 +167,10 @@ func TestLoneRequestThatBreaksOff(t *testing.T) {
 					close(hold)
 				}
 				p.wantCodes("1:-32603")
-				p.send(ping(3), ping(4))
-				p.want(pong(3), pong(4))
+				for id := 3; id < 6; id++ {
+					p.send(ping(id))
+					p.want(pong(id))
+				}
 				p.end(nil)
 			})
 		})

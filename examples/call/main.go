@@ -8,6 +8,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -58,11 +59,15 @@ func run(ctx context.Context, args []string, out, errs io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer s.Close()
+	var shown bytes.Buffer
 	if *tool == "" {
-		return list(ctx, s, out)
+		err = list(ctx, s, &shown)
+	} else {
+		err = call(ctx, s, *tool, json.RawMessage(*text), &shown)
 	}
-	return call(ctx, s, *tool, json.RawMessage(*text), out)
+	s.Close() // first: a result passes the progress that came before it, and Close waits until that is shown
+	shown.WriteTo(out)
+	return err
 }
 
 // list prints a table of all tools, page by page.
