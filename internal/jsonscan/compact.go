@@ -15,7 +15,11 @@ func AppendCompact(dst, src []byte, depth int) ([]byte, Fault) {
 	if s.text(src) < 0 {
 		return dst, s.fault
 	}
-	if !s.spaced {
+	switch {
+	case s.spaced:
+	case s.seen&highs == 0: // all of it is ASCII
+		return append(dst, src...), Fault{}
+	default:
 		return AppendClean(dst, src), Fault{}
 	}
 	for i := 0; i < len(src); {

@@ -375,11 +375,10 @@ func (s *scanner) literal(b []byte, i int) int {
 	default:
 		return s.fail(Unexpected, i)
 	}
-	have := string(b[i:min(len(b), i+len(want))])
-	switch {
-	case have == want:
-		return i + len(want)
-	case i+len(have) == len(b) && have == want[:len(have)]:
+	if end := i + len(want); end <= len(b) && string(b[i:end]) == want {
+		return end
+	}
+	if rest := b[i:]; len(rest) < len(want) && string(rest) == want[:len(rest)] {
 		return s.fail(Truncated, len(b))
 	}
 	return s.fail(BadLiteral, i)
