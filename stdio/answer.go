@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"runtime/debug"
-	"slices"
 	"sync"
 
 	"example.com/mcp/framing"
@@ -277,17 +276,18 @@ func (s *scratch) success(id json.RawMessage, result any) ([]byte, error) {
 
 // refusal returns the frame that answers id, or null, with e.
 func (s *scratch) refusal(id json.RawMessage, e *Error) []byte {
-	raw, err := s.raw(e)
+	frame, err := s.failure(id, e)
 	if err != nil {
-		raw, _ = s.raw(internalError(err)) // e.Data could not be encoded; this can
-	}
-	s.message = framing.Message{Kind: framing.Response, ID: id, ErrorObject: raw}
-	frame, err := s.encode()
-	if err != nil {
-		// An id like 1.5 is no legal one, but it is the one that the other side waits for.
-		text := slices.Concat([]byte(`{"jsonrpc":"2.0","id":`), id, []byte(`,"error":`), raw, []byte("}"))
-		frame, _ = framing.AppendEncode(s.frame[:0], json.RawMessage(text))
-		s.frame = frame
+		frame, _ = s.failure(id, internalError(err)) // e.Data could not be encoded; this can
 	}
 	return frame
+}
+
+func (s *scratch) failure(id json.RawMessage, e *Error) ([]byte, error) {
+	raw, err := s.raw(e)
+	if err != nil {
+		return nil, err
+	}
+	s.message = framing.Message{Kind: framing.Response, ID: id, ErrorObject: raw}
+	return s.encode()
 }

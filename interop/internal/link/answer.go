@@ -15,31 +15,17 @@ const (
 	codeInternalError  = -32603
 )
 
-var null = json.RawMessage("null")
-
-// A reply is an error response. It is no framing.Message, which would refuse the id that makes a request Invalid, such as 1.5.
-type reply struct {
-	JSONRPC string          `json:"jsonrpc"`
-	ID      json.RawMessage `json:"id"`
-	Error   fault           `json:"error"`
-}
-
-type fault struct {
-	Code    int    `json:"code"`
-	Message string `json:"message"`
-}
-
 // answerTo returns what the sender of m is told, or nil. m is Malformed, Invalid or a Batch. An answer is never answered,
 // nor is what may have been one.
-func answerTo(m framing.Message) *reply {
+func answerTo(m framing.Message) *framing.Message {
 	isAnswer := isAnswer(m)
 	switch {
 	case m.Kind == framing.Malformed && errors.Is(m.Err, framing.ErrTooLong):
 		return answerTooLong(m, isAnswer)
 	case m.Kind == framing.Malformed:
-		return errorReply(null, codeParseError, m.Err)
+		return errorReply(nil, codeParseError, m.Err)
 	case m.Kind == framing.Batch: // gone since MCP 2025-06-18
-		return errorReply(null, codeInvalidRequest, errors.New("batches are not supported"))
+		return errorReply(nil, codeInvalidRequest, errors.New("batches are not supported"))
 	case isAnswer:
 		return nil
 	}
@@ -64,20 +50,21 @@ func idAtFault(m framing.Message) bool {
 }
 
 // answerTooLong is answerTo for an over-long line, of which only the id, the method and the presence of the others are known.
-func answerTooLong(m framing.Message, isAnswer bool) *reply {
+func answerTooLong(m framing.Message, isAnswer bool) *framing.Message {
 	switch {
 	case m.Method != "" && m.ID != nil:
 		return errorReply(m.ID, codeInvalidRequest, m.Err)
 	case m.Method != "" || isAnswer:
 		return nil
 	}
-	return errorReply(null, codeParseError, m.Err)
+	return errorReply(nil, codeParseError, m.Err)
 }
 
-// errorReply returns the error response under id, or under null if there is none.
-func errorReply(id json.RawMessage, code int, err error) *reply {
-	if id == nil {
-		id = null
-	}
-	return &reply{JSONRPC: "2.0", ID: id, Error: fault{code, err.Error()}}
+// errorReply returns the error response under id, or under null if that is nil.
+func errorReply(id json.RawMessage, code int, err error) *framing.Message {
+	object, _ := framing.Encode(struct { // cannot fail
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+	}{code, err.Error()})
+	return &framing.Message{Kind: framing.Response, ID: id, ErrorObject: object[:len(object)-1]}
 }

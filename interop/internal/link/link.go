@@ -54,7 +54,7 @@ type Link struct {
 	inHand   map[string]json.RawMessage // ids of the requests handed on and not answered yet, by their key
 	unsent   int                        // answers to them that are on their way
 	calls    map[string]struct{}        // keys of the ids of the SDK's own requests that are not answered yet
-	replies  []*reply                   // to bad lines, not on their way yet
+	replies  []*framing.Message         // to bad lines, not on their way yet
 	replying bool                       // a goroutine sends the replies
 	idle     chan struct{}              // if not nil: to be closed when nothing of all this is left
 
@@ -100,7 +100,7 @@ func (l *Link) Next() (framing.Message, error) {
 }
 
 // admit prepares m for the SDK, or reports false and the answer that its sender gets, if any.
-func (l *Link) admit(m *framing.Message) (answer *reply, ok bool) {
+func (l *Link) admit(m *framing.Message) (answer *framing.Message, ok bool) {
 	switch m.Kind {
 	case framing.Request:
 		hidden, changed := hideID(m.ID)
@@ -165,13 +165,10 @@ func (l *Link) salvage(m framing.Message) (framing.Message, bool) {
 	if !ok {
 		return m, false
 	}
-	response := framing.Message{Kind: framing.Response, ID: id}
 	if idAtFault(m) {
-		response.Result, response.ErrorObject = m.Result, m.ErrorObject
-	} else {
-		response.ErrorObject, _ = json.Marshal(fault{codeInternalError, "unusable response: " + m.Err.Error()})
+		return framing.Message{Kind: framing.Response, ID: id, Result: m.Result, ErrorObject: m.ErrorObject}, true
 	}
-	return response, true
+	return *errorReply(id, codeInternalError, fmt.Errorf("unusable response: %w", m.Err)), true
 }
 
 // settleCall takes the call that is answered under id off the list, and returns its id as the SDK wrote it.
@@ -188,7 +185,7 @@ func (l *Link) settleCall(id json.RawMessage) (json.RawMessage, bool) {
 }
 
 // reject reports m and has answer sent, if there is one and it is wanted. It does not wait for the peer to read it.
-func (l *Link) reject(m framing.Message, answer *reply) {
+func (l *Link) reject(m framing.Message, answer *framing.Message) {
 	l.bad++
 	if l.opts.OnBadLine != nil {
 		l.opts.OnBadLine(m)
