@@ -3,27 +3,15 @@ package interop_test
 import (
 	"encoding/json"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 )
-
-// buildEcho builds examples/echo, the server that other people's clients run against.
-func buildEcho(t *testing.T) string {
-	t.Helper()
-	program := filepath.Join(t.TempDir(), "echo")
-	if runtime.GOOS == "windows" {
-		program += ".exe"
-	}
-	goCommand(t, "..", "build", "-o", program, "./examples/echo")
-	return program
-}
 
 // TestTypeScriptClients runs node/client.mjs, which checks the server on its own and prints what held.
 func TestTypeScriptClients(t *testing.T) {
 	t.Parallel()
 	const checks = "tools, texts, lone surrogate kept, 200 in flight, unknown method, unknown tool, progress, cancellation, close, no complaints"
-	echo := buildEcho(t)
+	echo := build(t, "./examples/echo")
 	for _, tt := range []struct{ line, connect string }{
 		{"v1", "connect"},
 		{"v2", "connect 2025-11-25"},
@@ -42,7 +30,7 @@ func TestTypeScriptClients(t *testing.T) {
 func TestInspector(t *testing.T) {
 	t.Parallel()
 	const script = "node_modules/@modelcontextprotocol/inspector-cli/build/cli.js"
-	echo := buildEcho(t)
+	echo := build(t, "./examples/echo")
 	inspect := func(result any, args ...string) {
 		t.Helper()
 		cmd := nodeCommand(t, script, append([]string{"--cli", echo, "--method"}, args...)...)

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -15,21 +13,10 @@ import (
 	"example.com/mcp/framing/interop/internal/rough"
 )
 
-// buildTap builds cmd/mcptap.
-func buildTap(t *testing.T) string {
-	t.Helper()
-	program := filepath.Join(t.TempDir(), "mcptap")
-	if runtime.GOOS == "windows" {
-		program += ".exe"
-	}
-	goCommand(t, "..", "build", "-o", program, "./cmd/mcptap")
-	return program
-}
-
 // TestGoSDKOverMcptapClean has the Go SDK's own client and transport start servers with bad habits, by themselves and behind
 // mcptap -clean: what kills the client is taken out and arrives on stderr, marked; what is left as it is does no further harm.
 func TestGoSDKOverMcptapClean(t *testing.T) {
-	tap := buildTap(t)
+	tap := build(t, "./cmd/mcptap")
 	cleaned := map[string]int{ // pings of two that are answered, where that is another number than without mcptap
 		"prints a log line":               2,
 		"begins with a BOM":               2,

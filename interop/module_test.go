@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -21,6 +22,17 @@ func goCommand(t *testing.T, dir string, args ...string) string {
 		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
 	return string(out)
+}
+
+// build builds the program in folder, from the root of the project.
+func build(t *testing.T, folder string) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), filepath.Base(folder))
+	if runtime.GOOS == "windows" {
+		program += ".exe"
+	}
+	goCommand(t, "..", "build", "-o", program, folder)
+	return program
 }
 
 // firstSample returns the first Go sample of the README.

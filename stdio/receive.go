@@ -34,16 +34,11 @@ func (c *Conn) readLoop() {
 
 // handle handles a line and reports whether that has left a request to be run by this goroutine.
 func (c *Conn) handle(m *framing.Message) (lone bool) {
-	switch {
-	case m.Kind == framing.Batch && c.opt.Batches:
+	if m.Kind == framing.Batch && c.opt.Batches {
 		c.receiveBatch(m)
-	case m.Kind == framing.Request:
-		c.badRow = 0
-		return c.request(m, nil)
-	default:
-		c.receive(m, nil)
+		return false
 	}
-	return false
+	return c.receive(m, nil)
 }
 
 // count counts a line and reports whether it is to be handled: after the end it is neither.
@@ -59,12 +54,13 @@ func (c *Conn) count(m *framing.Message) bool {
 	return !c.ended
 }
 
-// receive handles one message: a line, or an element of batch b.
-func (c *Conn) receive(m *framing.Message, b *batch) {
+// receive handles one message: a line, or an element of batch b. It reports whether that is a request to be run by this
+// goroutine.
+func (c *Conn) receive(m *framing.Message, b *batch) (lone bool) {
 	switch m.Kind {
 	case framing.Request:
 		c.badRow = 0
-		c.request(m, b)
+		return c.request(m, b)
 	case framing.Notification:
 		c.badRow = 0
 		c.notification(m)
@@ -75,6 +71,7 @@ func (c *Conn) receive(m *framing.Message, b *batch) {
 		c.badRow++
 		c.bad(m, b)
 	}
+	return false
 }
 
 // receiveBatch handles the elements in order; their answers go out together (JSON-RPC 2.0 section 6).

@@ -136,7 +136,7 @@ func (t *tap) launch(cmd *exec.Cmd) error {
 // run moves the traffic until the server has ended and everything it wrote
 // has gone through.
 func (t *tap) run(signals <-chan os.Signal) *os.ProcessState {
-	for _, p := range []*pulse{&t.toServerPulse, &t.toClientPulse, &t.stderrPulse} {
+	for _, p := range t.pulses() {
 		p.beat()
 	}
 	at, command := time.Now(), t.c.command
@@ -199,14 +199,17 @@ func (t *tap) drain(done <-chan struct{}, p *pulse, asked bool, signals <-chan o
 }
 
 // last returns when the session last showed life.
-func (t *tap) last() time.Time {
-	last := t.toServerPulse.last()
-	for _, p := range []*pulse{&t.toClientPulse, &t.stderrPulse} {
+func (t *tap) last() (last time.Time) {
+	for _, p := range t.pulses() {
 		if at := p.last(); at.After(last) {
 			last = at
 		}
 	}
 	return last
+}
+
+func (t *tap) pulses() []*pulse {
+	return []*pulse{&t.toServerPulse, &t.toClientPulse, &t.stderrPulse}
 }
 
 // hostLeft notes that the host has gone.

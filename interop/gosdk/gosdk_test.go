@@ -11,7 +11,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -41,30 +40,18 @@ func newEchoServer() *mcp.Server {
 // callEcho has s echo each of the texts n times, all at once.
 func callEcho(t *testing.T, s *mcp.ClientSession, n int) {
 	t.Helper()
-	var wg sync.WaitGroup
-	for range n {
-		for name, text := range rough.Texts {
-			wg.Go(func() {
-				r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "echo", Arguments: echoArgs{text}})
-				if err != nil {
-					t.Errorf("echo of %s: %v", name, err)
-				} else if got := r.Content[0].(*mcp.TextContent).Text; got != text {
-					t.Errorf("echo of %s = %.20q, want %.20q", name, got, text)
-				}
-			})
+	rough.CheckEcho(t, n, func(text string) (string, error) {
+		r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "echo", Arguments: echoArgs{text}})
+		if err != nil {
+			return "", err
 		}
-	}
-	wg.Wait()
+		return r.Content[0].(*mcp.TextContent).Text, nil
+	})
 }
 
 // TestNoiseBothWays has the SDK's client and server, with noise before each line of either.
 func TestNoiseBothWays(t *testing.T) {
-	fromServer, serverOut := io.Pipe()
-	fromClient, clientOut := io.Pipe()
-	clientIn, noisyServer := io.Pipe()
-	serverIn, noisyClient := io.Pipe()
-	go rough.AddNoise(noisyServer, fromServer)
-	go rough.AddNoise(noisyClient, fromClient)
+	clientIn, clientOut, serverIn, serverOut := rough.NoisyPipes()
 
 	const rounds = 3
 	var atClient, atServer rough.BadLines

@@ -2,8 +2,6 @@ package mcpgo_test
 
 import (
 	"context"
-	"io"
-	"sync"
 	"testing"
 
 	"github.com/mark3labs/mcp-go/client"
@@ -26,32 +24,20 @@ func newEchoServer() *server.StdioServer {
 // callEcho has c echo each of the texts n times, all at once.
 func callEcho(t *testing.T, c *client.Client, n int) {
 	t.Helper()
-	var wg sync.WaitGroup
-	for range n {
-		for name, text := range rough.Texts {
-			wg.Go(func() {
-				var call mcp.CallToolRequest
-				call.Params.Name, call.Params.Arguments = "echo", map[string]any{"text": text}
-				r, err := c.CallTool(t.Context(), call)
-				if err != nil {
-					t.Errorf("echo of %s: %v", name, err)
-				} else if got := r.Content[0].(mcp.TextContent).Text; got != text {
-					t.Errorf("echo of %s = %.20q, want %.20q", name, got, text)
-				}
-			})
+	rough.CheckEcho(t, n, func(text string) (string, error) {
+		var call mcp.CallToolRequest
+		call.Params.Name, call.Params.Arguments = "echo", map[string]any{"text": text}
+		r, err := c.CallTool(t.Context(), call)
+		if err != nil {
+			return "", err
 		}
-	}
-	wg.Wait()
+		return r.Content[0].(mcp.TextContent).Text, nil
+	})
 }
 
 // TestNoiseBothWays has mcp-go's client and server, with noise before each line of either.
 func TestNoiseBothWays(t *testing.T) {
-	fromServer, serverOut := io.Pipe()
-	fromClient, clientOut := io.Pipe()
-	clientIn, noisyServer := io.Pipe()
-	serverIn, noisyClient := io.Pipe()
-	go rough.AddNoise(noisyServer, fromServer)
-	go rough.AddNoise(noisyClient, fromClient)
+	clientIn, clientOut, serverIn, serverOut := rough.NoisyPipes()
 
 	const rounds = 3
 	var atClient, atServer rough.BadLines

@@ -31,8 +31,8 @@ var Texts = map[string]string{
 var Noise = []string{"Server started", "{", "[1,2]", `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"what?"}}`,
 	"\ufeff{}", "Content-Length: 2"}
 
-// AddNoise copies lines from r to w, with Noise and a blank line before each, and closes w.
-func AddNoise(w io.WriteCloser, r io.Reader) {
+// addNoise copies lines from r to w, with Noise and a blank line before each, and closes w.
+func addNoise(w io.WriteCloser, r io.Reader) {
 	defer w.Close()
 	for br := bufio.NewReader(r); ; {
 		line, err := br.ReadString('\n')
@@ -41,6 +41,35 @@ func AddNoise(w io.WriteCloser, r io.Reader) {
 		}
 		fmt.Fprintf(w, "%s\n\n%s", strings.Join(Noise, "\n"), line)
 	}
+}
+
+// NoisyPipes returns the streams of a client and of a server that it talks to, with noise before each line of either.
+func NoisyPipes() (clientIn io.ReadCloser, clientOut io.WriteCloser, serverIn io.ReadCloser, serverOut io.WriteCloser) {
+	fromServer, serverOut := io.Pipe()
+	fromClient, clientOut := io.Pipe()
+	clientIn, noisyServer := io.Pipe()
+	serverIn, noisyClient := io.Pipe()
+	go addNoise(noisyServer, fromServer)
+	go addNoise(noisyClient, fromClient)
+	return clientIn, clientOut, serverIn, serverOut
+}
+
+// CheckEcho has echo return each of the Texts n times, all at once.
+func CheckEcho(t testing.TB, n int, echo func(text string) (string, error)) {
+	t.Helper()
+	var wg sync.WaitGroup
+	for range n {
+		for name, text := range Texts {
+			wg.Go(func() {
+				if got, err := echo(text); err != nil {
+					t.Errorf("echo of %s: %v", name, err)
+				} else if got != text {
+					t.Errorf("echo of %s = %.20q, want %.20q", name, got, text)
+				}
+			})
+		}
+	}
+	wg.Wait()
 }
 
 // BadLines counts what is reported to OnBadLine. It may be used by several goroutines at once.

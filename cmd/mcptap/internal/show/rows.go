@@ -110,13 +110,11 @@ func (t *text) row(e *observe.Entry) {
 		note = "  " + note
 	}
 	fmt.Fprintf(t.w, "%6d  %s  %-*s  %-*s %9d B%s\n", e.Line, t.kind(e),
-		idWidth, observe.Printable(e.ID, idWidth-3), methodWidth, method(e), e.Bytes, note)
+		idWidth, observe.Printable(e.ID, idWidth-3), methodWidth, method(e.Item), e.Bytes, note)
 }
 
 // method returns the method, or what the response answers.
-func method(e *observe.Entry) string { return named(e.Item) }
-
-func named(it observe.Item) string {
+func method(it observe.Item) string {
 	name := observe.Printable([]byte(it.Method), methodWidth-3)
 	if it.Kind != "response" && it.As != "response" {
 		return name
@@ -135,7 +133,7 @@ func inside(e *observe.Entry) string {
 	n := len(e.Items) + e.MoreItems
 	var names []string
 	for _, it := range e.Items[:min(len(e.Items), insideShown)] {
-		names = append(names, cmp.Or(named(it), it.Kind))
+		names = append(names, cmp.Or(method(it), it.Kind))
 	}
 	if n > insideShown {
 		names = append(names, "...")
